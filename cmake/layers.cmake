@@ -1,0 +1,22 @@
+# One target per folder of src/. scripts/check_layers.py checks the includes against the same table.
+
+# heddle_layer(NAME [DEPS targets...] [HOST_ONLY])
+#   Static library heddle_NAME of all sources in src/NAME except the tests beside them; the tests become one
+#   executable NAME_test.
+function(heddle_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  add_library(heddle_${name} STATIC ${sources})
+  target_link_libraries(heddle_${name} PUBLIC heddle_flags ${ARG_DEPS})
+  target_link_libraries(heddle_${name} PRIVATE heddle_sanitize)
+  if(BUILD_TESTING AND tests)
+    find_package(GTest REQUIRED)
+    add_executable(${name}_test ${tests})
+    target_compile_definitions(${name}_test PRIVATE HEDDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_libraries(${name}_test PRIVATE heddle_${name} heddle_sanitize GTest::gtest GTest::gmock GTest::gtest_main)
+    set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
+  endif()
+endfunction()

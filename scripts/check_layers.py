@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Checks the includes of src/ against the layers of ARCHITECTURE.md.
+
+A folder may include folders of lower layers only, never one of its own layer; each third-party library is visible in
+the folders named for it. Tests beside the sources may use GoogleTest and whatever their folder may.
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
+
+LAYERS = {
+    "base": 0, "abi": 0,
+    "runtime": 1, "image": 1, "schedule": 1, "smt": 1,
+    "program": 2,
+    "instrument": 3, "recording": 3, "pt": 3, "coredump": 3,
+    "wrapper": 4, "build": 4, "trace": 4,
+    "symex": 5, "replay": 5,
+    "solve": 6, "explore": 6,
+    "report": 7, "driver": 7,
+    "cli": 8,
+}
+
+# Header prefix -> folders that may include it.
+THIRD_PARTY = {
+    "llvm/": {"program", "instrument", "build", "symex", "pt", "coredump", "driver"},
+    "zstd.h": {"base"},
+    "nlohmann/": {"base"},
+    "gelf.h": {"image"}, "libelf.h": {"image"}, "elfutils/": {"image", "coredump"},
+    "z3": {"smt"},
+    "intel-pt.h": {"pt"},
+    "CLI/": {"cli"},
+}
+
+
+def problems_of(path, folder):
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if not match:
+            continue
+        quoted, header = match.group(1) == '"', match.group(2)
+        where = f"{os.path.relpath(path, os.path.dirname(ROOT))}:{number}"
+        target = header.split("/")[0]
+        if quoted and "/" in header and target in LAYERS and target != folder:
+            if folder == "runtime" and target != "abi":
+                yield f"{where}: a runtime may include abi only, not {header}"
+            elif LAYERS[target] >= LAYERS[folder]:
+                yield f"{where}: {folder} (layer {LAYERS[folder]}) includes {header} (layer {LAYERS[target]})"
+        elif quoted and "/" not in header:
+            yield f"{where}: write the folder too: {header}"
+        for prefix, allowed in THIRD_PARTY.items():
+            if not quoted and header.startswith(prefix) and folder not in allowed:
+                yield f"{where}: {prefix} is not for {folder}"
+
+
+def main():
+    found = []
+    for base, _, files in os.walk(ROOT):
+        folder = os.path.relpath(base, ROOT).split(os.sep)[0]
+        for name in sorted(files):
+            if not name.endswith((".h", ".cpp", ".c")):
+                continue
+            if folder not in LAYERS:
+                found.append(f"src/{folder} is not in the table of layers")
+                break
+            found += problems_of(os.path.join(base, name), folder)
+    print("\n".join(found) if found else "layers: includes point down only")
+    sys.exit(1 if found else 0)
+
+
+main()

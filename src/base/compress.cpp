@@ -1,0 +1,39 @@
+#include "base/compress.h"
+
+#include <fmt/core.h>
+#include <zstd.h>
+
+#include <memory>
+
+namespace heddle {
+namespace {
+
+// A frame can state any size; nothing heddle writes comes near this.
+constexpr uint64_t kMaxRawSize = 4ull << 30;
+
+}  // namespace
+
+std::string compress(std::string_view raw, int level) {
+  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  HEDDLE_CHECK(context != nullptr);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  std::string frame(ZSTD_compressBound(raw.size()), '\0');
+  const size_t size = ZSTD_compress2(context.get(), frame.data(), frame.size(), raw.data(), raw.size());
+  HEDDLE_CHECK(!ZSTD_isError(size));
+  frame.resize(size);
+  return frame;
+}
+
+Result<std::string> decompress(std::string_view frame, uint64_t raw_size) {
+  const unsigned long long stated = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (stated != raw_size || raw_size > kMaxRawSize)
+    return Error{.what = fmt::format("compressed data does not hold the {} bytes it should", raw_size)};
+  std::string raw(raw_size, '\0');
+  const size_t size = ZSTD_decompress(raw.data(), raw.size(), frame.data(), frame.size());
+  if (ZSTD_isError(size)) return Error{.what = fmt::format("compressed data is damaged: {}", ZSTD_getErrorName(size))};
+  if (size != raw_size) return Error{.what = "compressed data is cut short"};
+  return raw;
+}
+
+}  // namespace heddle

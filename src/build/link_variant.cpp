@@ -1,0 +1,159 @@
+#include "build/link_variant.h"
+
+#include <fmt/core.h>
+#include <llvm/Object/ArchiveWriter.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <array>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/version.h"
+
+namespace heddle {
+namespace {
+
+// Linker options that write files or strip, with the number of further words they take when not joined by '='.
+struct Unwanted {
+  std::string_view name;
+  bool takes_word;
+};
+constexpr std::array<Unwanted, 14> kUnwanted = {{{"-Map", true}, {"--Map", true}, {"-s", false}, {"--strip-all", false},
+                                                 {"-S", false}, {"--strip-debug", false}, {"--dependency-file", true},
+                                                 {"-M", false}, {"--print-map", false}, {"--out-implib", true},
+                                                 {"--cref", false}, {"-t", false}, {"--trace", false},
+                                                 {"--print-gc-sections", false}}};
+
+const Unwanted* unwanted(std::string_view word) {
+  for (const Unwanted& entry : kUnwanted)
+    if (word == entry.name || (entry.takes_word && word.starts_with(std::string(entry.name) + "="))) return &entry;
+  return nullptr;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+class Linker {
+ public:
+  Linker(const LinkPlan& plan, const VariantLink& link) : plan_(plan), link_(link) {}
+
+  Result<void> run() {
+    std::vector<std::string> argv = {plan_.cxx ? HEDDLE_CLANGXX : HEDDLE_CLANG, link_.object};
+    argv.insert(argv.end(), link_.runtime.begin(), link_.runtime.end());
+    LinkerFlagFilter flags(fs::absolute(link_.program).parent_path());
+    for (const LinkItem& item : plan_.items) {
+      for (std::string& flag : flags.filter(item.flags)) argv.push_back(std::move(flag));
+      for (const LinkInput& input : item.input) HEDDLE_TRY(add_input(input, argv));
+    }
+    argv.push_back("-o");
+    argv.push_back(link_.output);
+
+    std::error_code ignored;
+    const bool folder_exists = fs::is_directory(plan_.folder, ignored);
+    ProcessOptions options{.folder = folder_exists ? fs::path(plan_.folder) : link_.scratch, .output = ProcessOptions::Output::capture};
+    const ProcessEnd end = HEDDLE_TRY(run_process(argv, options));
+    if (end.exit_code == 0) return {};
+    return failed(argv, end.output, folder_exists);
+  }
+
+ private:
+  Result<void> add_input(const LinkInput& input, std::vector<std::string>& argv) {
+    switch (input.kind) {
+      case LinkInput::Kind::modelled:
+        return {};
+      case LinkInput::Kind::link_time:
+      case LinkInput::Kind::by_path:
+        argv.push_back(input.path);
+        return {};
+      case LinkInput::Kind::foreign:
+        for (const LinkInput::Member& member : input.members) {
+          argv.push_back(next_name(".o"));
+          HEDDLE_TRY(write_file(argv.back(), member.bytes));
+        }
+        return {};
+      case LinkInput::Kind::archive:
+        if (input.members.empty()) return {};
+        argv.push_back(next_name(".a"));
+        return write_archive(input, argv.back());
+    }
+    return {};
+  }
+
+  Result<void> write_archive(const LinkInput& input, const std::string& path) {
+    std::vector<llvm::NewArchiveMember> members;
+    for (const LinkInput::Member& member : input.members)
+      members.emplace_back(llvm::MemoryBufferRef(member.bytes, member.name));
+    llvm::Error error = llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
+                                           llvm::object::Archive::K_GNU, /*Deterministic=*/true, /*Thin=*/false);
+    if (!error) return {};
+    return Error{.what = "cannot write a static library: " + llvm::toString(std::move(error)), .where = path};
+  }
+
+  std::string next_name(const char* extension) {
+    return link_.scratch / fmt::format("foreign{}{}", counter_++, extension);
+  }
+
+  Error failed(const std::vector<std::string>& argv, std::string output, bool folder_exists) const {
+    constexpr size_t kShown = 2000;
+    if (output.size() > kShown) output = "..." + output.substr(output.size() - kShown);
+    std::string why = "a library it was linked with has moved, or only the original link line can link it";
+    if (!folder_exists) why = fmt::format("the folder it was linked in is gone: {}", plan_.folder);
+    return Error{.what = fmt::format("cannot link the variant:\n{}", output),
+                 .where = shell_quote(argv),
+                 .why = why,
+                 .next = "build the program again with heddle cc, and keep what it is linked with"};
+  }
+
+  const LinkPlan& plan_;
+  const VariantLink& link_;
+  int counter_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> LinkerFlagFilter::filter(const std::vector<std::string>& flags) {
+  // -Wl,a,b and -Xlinker a carry words for the linker; everything else is for the driver.
+  std::vector<std::string> out;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    if (flags[i] == "-Xlinker" && i + 1 < flags.size()) {
+      if (!wanted(flags[++i])) continue;
+      out.push_back("-Xlinker");
+      out.push_back(resolve(flags[i]));
+    } else if (flags[i].starts_with("-Wl,")) {
+      std::string joined;
+      for (const std::string& word : split(std::string_view(flags[i]).substr(4), ','))
+        if (wanted(word)) joined += "," + resolve(word);
+      if (!joined.empty()) out.push_back("-Wl" + joined);
+    } else {
+      out.push_back(resolve(flags[i]));
+    }
+  }
+  return out;
+}
+
+bool LinkerFlagFilter::wanted(const std::string& word) {
+  if (std::exchange(skip_word_, false)) return false;
+  const Unwanted* entry = unwanted(word);
+  if (entry == nullptr) return true;
+  skip_word_ = entry->takes_word && word == entry->name;
+  return false;
+}
+
+std::string LinkerFlagFilter::resolve(std::string word) const {
+  for (std::string_view name : {"${ORIGIN}", "$ORIGIN"})
+    for (size_t at; (at = word.find(name)) != std::string::npos;) word.replace(at, name.size(), origin_);
+  return word;
+}
+
+Result<void> link_variant(const LinkPlan& plan, const VariantLink& link) {
+  return Linker(plan, link).run();
+}
+
+}  // namespace heddle

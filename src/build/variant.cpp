@@ -1,0 +1,74 @@
+#include "build/variant.h"
+
+#include <fmt/core.h>
+
+#include "base/files.h"
+#include "build/code_generation.h"
+#include "build/link_variant.h"
+#include "build/variant_cache.h"
+#include "instrument/count_entries.h"
+
+namespace heddle {
+namespace {
+
+fs::path runtime_archive(const VariantRecipe& recipe) {
+  return executable_path().parent_path().parent_path() / "lib/heddle" / fmt::format("lib{}.a", recipe.runtime);
+}
+
+Result<void> build(Program& program, const VariantRecipe& recipe, const fs::path& folder) {
+  const std::optional<LinkPlan>& plan = program.link_plan();
+  if (!plan)
+    return Error{.what = "the program does not say how it was linked",
+                 .where = program.binary(),
+                 .why = "it was linked by another tool than heddle cc (its objects were compiled with it)",
+                 .next = "link it with heddle cc or heddle c++ too: LD, LINK or CXX in its build"};
+  if (plan->shared)
+    return Error{.what = "this is a shared library; variants are made of executables",
+                 .where = program.binary(),
+                 .next = "give the program that uses it, linked with the library's objects"};
+  const CodeGenOptions options = code_generation_options(program.units());
+  const std::unique_ptr<llvm::Module> module = program.take_module();
+  HEDDLE_TRY(recipe.instrument(program, *module));
+  const fs::path scratch = folder / "scratch";
+  HEDDLE_TRY(make_folders(scratch));
+  const fs::path object = scratch / "variant.o";
+  HEDDLE_TRY(generate_object(*module, options, object));
+  HEDDLE_TRY(link_variant(*plan, {.program = program.binary(),
+                                  .object = object,
+                                  .runtime = {runtime_archive(recipe)},
+                                  .scratch = scratch,
+                                  .output = folder / kVariantExecutable}));
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  return {};
+}
+
+}  // namespace
+
+const std::vector<VariantRecipe>& variant_recipes() {
+  static const std::vector<VariantRecipe> recipes = {
+      {"count", "heddle-count", "counts the functions that each thread enters", instrument_count},
+  };
+  return recipes;
+}
+
+Result<const VariantRecipe*> find_variant(std::string_view name) {
+  std::string names;
+  for (const VariantRecipe& recipe : variant_recipes()) {
+    if (recipe.name == name) return &recipe;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", recipe.name);
+  }
+  return Error{.what = fmt::format("there is no variant '{}'", name), .next = "choose one of: " + names, .exit = ExitCode::usage};
+}
+
+Result<Variant> obtain_variant(const fs::path& program_path, const VariantRecipe& recipe) {
+  // The key is read from the file before the (slower) program is loaded: a hit costs one hash.
+  const VariantKey key = HEDDLE_TRY(variant_key(program_path, recipe.name, runtime_archive(recipe)));
+  VariantCache cache = HEDDLE_TRY(VariantCache::open());
+  return cache.obtain(key, [&](const fs::path& folder) -> Result<void> {
+    const std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(program_path));
+    return build(*program, recipe, folder);
+  });
+}
+
+}  // namespace heddle

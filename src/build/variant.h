@@ -1,0 +1,33 @@
+// Variants (decision D2): instrumented executables made from the canonical program when a verb needs one, and kept.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "program/program.h"
+
+namespace heddle {
+
+// What makes a variant: a pass over the module and the runtime its hooks are in. All of them stand in variant.cpp.
+struct VariantRecipe {
+  std::string_view name;
+  std::string_view runtime;  // lib/heddle/lib<runtime>.a
+  std::string_view purpose;
+  Result<void> (*instrument)(const Program&, llvm::Module&);
+};
+const std::vector<VariantRecipe>& variant_recipes();
+Result<const VariantRecipe*> find_variant(std::string_view name);
+
+struct Variant {
+  std::filesystem::path executable;
+  bool from_cache = false;
+};
+
+// The variant of an executable, from the cache or built now. Two processes that want the same one at the same time
+// build it once; a build that fails leaves nothing behind.
+Result<Variant> obtain_variant(const std::filesystem::path& program, const VariantRecipe& recipe);
+
+}  // namespace heddle

@@ -1,0 +1,99 @@
+#include "build/variant_cache.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "abi/model_section.h"
+#include "base/files.h"
+#include "base/sha256.h"
+#include "base/version.h"
+#include "image/elf_file.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kMaxBytes = 8ull << 30;
+constexpr auto kSurelyUnused = std::chrono::hours(24);
+
+using Clock = fs::file_time_type::clock;
+
+void touch(const fs::path& path) {
+  std::error_code ignored;
+  fs::last_write_time(path, Clock::now(), ignored);
+}
+
+uint64_t size_of(const fs::path& folder) {
+  uint64_t total = 0;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, ignored))
+    if (entry.is_regular_file(ignored)) total += entry.file_size(ignored);
+  return total;
+}
+
+}  // namespace
+
+Result<VariantKey> variant_key(const fs::path& program, std::string_view variant, const fs::path& runtime) {
+  const ElfFile elf = HEDDLE_TRY(ElfFile::open(program));
+  Sha256 hash;
+  for (const char* section : {HEDDLE_SECTION_MODULE, HEDDLE_SECTION_LINK}) hash.update(elf.section(section).value_or(""));
+  hash.update(HEDDLE_TRY(read_file(runtime)));
+  // A heddle that was rebuilt may instrument in another way under the same version.
+  if (Result<ElfFile> self = ElfFile::open("/proc/self/exe")) hash.update(self->build_id());
+  // The variant's run paths were made for the program's folder ($ORIGIN).
+  hash.update(HEDDLE_VERSION).update(fs::absolute(program).parent_path().string());
+  return fmt::format("{}-{}-{}", program.filename().string(), variant, hash.hex().substr(0, 24));
+}
+
+Result<VariantCache> VariantCache::open() {
+  const fs::path folder = HEDDLE_TRY(cache_folder()) / "variants";
+  HEDDLE_TRY(make_folders(folder));
+  return VariantCache(folder);
+}
+
+Result<Variant> VariantCache::obtain(const VariantKey& key, const std::function<Result<void>(const fs::path&)>& build) {
+  const fs::path place = folder_ / key;
+  std::error_code code;
+  if (fs::exists(place / kVariantExecutable, code)) {
+    touch(place);
+    return Variant{place / kVariantExecutable, true};
+  }
+  const FileLock lock = HEDDLE_TRY(FileLock::acquire(folder_ / (key + ".lock")));
+  // Somebody else may have built it while we waited.
+  if (fs::exists(place / kVariantExecutable, code)) return Variant{place / kVariantExecutable, true};
+  shrink(kMaxBytes);
+  TempFolder temp = HEDDLE_TRY(TempFolder::create(folder_));
+  HEDDLE_TRY(build(temp.path()));
+  fs::rename(temp.path(), place, code);
+  if (code && !fs::exists(place / kVariantExecutable))
+    return Error{.what = "cannot keep the variant: " + code.message(), .where = place};
+  if (!code) temp.release();
+  return Variant{place / kVariantExecutable, false};
+}
+
+void VariantCache::shrink(uint64_t bytes) const {
+  struct Entry {
+    fs::path path;
+    fs::file_time_type used;
+    uint64_t size;
+  };
+  std::vector<Entry> entries;
+  std::error_code ignored;
+  uint64_t total = 0;
+  // Folders of killed builds are entries like the others.
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
+    if (!entry.is_directory(ignored)) continue;
+    entries.push_back({entry.path(), entry.last_write_time(ignored), size_of(entry.path())});
+    total += entries.back().size;
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  for (const Entry& entry : entries) {
+    if (total <= bytes || Clock::now() - entry.used < kSurelyUnused) break;
+    fs::remove_all(entry.path, ignored);
+    total -= entry.size;
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,55 @@
+// The heddle command: finds the verb, prints its error, returns its exit code.
+#include <fmt/core.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/version.h"
+#include "cli/verb.h"
+
+namespace heddle {
+namespace {
+
+// "heddle cc" has a grammar of its own (clang's): handed on before anything is parsed.
+int compile(std::string_view verb, int argc, char** argv) {
+  const fs::path tool = executable_path().parent_path() / (verb == "cc" ? "heddle-cc" : "heddle-c++");
+  std::vector<std::string> args = {tool};
+  args.insert(args.end(), argv + 2, argv + argc);
+  const Error error = exec_process(args);
+  fmt::print(stderr, "heddle: {}\n", error.text());
+  return static_cast<int>(error.exit);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("heddle: finds, explains and replays failures of multithreaded C and C++ programs", "heddle");
+  app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Compilers (drop-in for clang): heddle cc ARGS..., heddle c++ ARGS...; as CC=heddle-cc CXX=heddle-c++\n"
+      "'heddle VERB --help' explains a verb with examples.");
+  VerbSet verbs(app);
+  add_show(verbs);
+  add_variant(verbs);
+  add_doctor(verbs);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+  }
+  const Result<ExitCode> result = verbs.run();
+  if (result) return static_cast<int>(*result);
+  fmt::print(stderr, "heddle: {}\n", result.error().text());
+  return static_cast<int>(result.error().exit);
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int argc, char** argv) {
+  const std::string_view verb = argc > 1 ? argv[1] : "";
+  if (verb == "cc" || verb == "c++") return heddle::compile(verb, argc, argv);
+  return heddle::run(argc, argv);
+}

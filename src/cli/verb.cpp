@@ -1,0 +1,20 @@
+#include "cli/verb.h"
+
+namespace heddle {
+
+CLI::App* VerbSet::add(const std::string& name, const std::string& purpose, const std::string& examples,
+                       std::function<Result<ExitCode>(const CommonOptions&)> run) {
+  CLI::App* verb = app_.add_subcommand(name, purpose);
+  verb->footer("Examples:\n" + examples);
+  verb->add_flag("--json", common_.json, "One JSON object on standard output");
+  verb->add_flag("-q,--quiet", common_.quiet, "Only the result");
+  verb->add_flag("-v,--verbose", common_.verbose, "More about what is done");
+  verb->callback([this, run = std::move(run)] { chosen_ = run; });
+  return verb;
+}
+
+Result<ExitCode> VerbSet::run() {
+  return chosen_(common_);
+}
+
+}  // namespace heddle

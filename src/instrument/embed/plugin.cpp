@@ -1,0 +1,85 @@
+// The embed plugin: loaded into clang by heddle cc, it stores each module, as code generation sees it, in the object
+// file that is being made (decision D1).
+//
+// The module is written to the section by module-level assembly. A global variable would do the same, but LLVM
+// lets only .llvmbc and .llvmcmd be non-allocated; assembly lets us name the section, works with an external
+// assembler, and stays in the output of -S, so that assembling it later loses nothing.
+//
+// "As code generation sees it": the last extension point of the optimisation pipeline is followed by one pass
+// that changes code (relative lookup tables, from -O1 on). It is run here first; running it again changes nothing.
+//
+// heddle cc passes through the environment:
+//   HEDDLE_EMBED_META   JSON stored with the module: command line and folder
+//   HEDDLE_EMBED_STRIP  1: the user asked for no debug information; it was made for the model only and is removed
+//                       from what code generation gets. Line tables do not change the code that is generated.
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+#include <llvm/Transforms/Utils/RelLookupTableConverter.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/version.h"
+#include "image/model_record.h"
+
+namespace heddle {
+namespace {
+
+// The bytes as .ascii directives of some kilobytes each.
+std::string as_assembly(const std::string& bytes) {
+  constexpr size_t kBytesPerLine = 4096;
+  std::string text = ".pushsection " HEDDLE_SECTION_MODULE ",\"\",@progbits\n";
+  text.reserve(bytes.size() * 4);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i % kBytesPerLine == 0) text += i == 0 ? ".ascii \"" : "\"\n.ascii \"";
+    const auto c = static_cast<unsigned char>(bytes[i]);
+    if (c >= ' ' && c <= '~' && c != '"' && c != '\\') {
+      text += static_cast<char>(c);
+    } else {
+      const char octal[] = {'\\', static_cast<char>('0' + (c >> 6)), static_cast<char>('0' + (c >> 3 & 7)),
+                            static_cast<char>('0' + (c & 7))};
+      text.append(octal, sizeof octal);
+    }
+  }
+  return text + "\"\n.popsection\n";
+}
+
+std::string encode_module(const llvm::Module& module) {
+  ModelRecord record;
+  const char* meta = std::getenv("HEDDLE_EMBED_META");
+  record.meta = Json::parse(meta != nullptr ? meta : "{}", nullptr, /*allow_exceptions=*/false);
+  if (!record.meta.is_object()) record.meta = Json::object();
+  record.meta["source"] = module.getSourceFileName();
+  llvm::raw_string_ostream stream(record.body);
+  // The order of use lists decides ties in code generation (D1): without it the text differs by a few bytes.
+  llvm::WriteBitcodeToFile(module, stream, /*ShouldPreserveUseListOrder=*/true);
+  return encode_record(record);
+}
+
+struct EmbedPass : llvm::PassInfoMixin<EmbedPass> {
+  static bool isRequired() { return true; }
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    const std::string assembly = as_assembly(encode_module(module));
+    if (std::getenv("HEDDLE_EMBED_STRIP") != nullptr) llvm::StripDebugInfo(module);
+    module.appendModuleInlineAsm(assembly);
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+void register_callbacks(llvm::PassBuilder& builder) {
+  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+    if (level != llvm::OptimizationLevel::O0) passes.addPass(llvm::RelLookupTableConverterPass());
+    passes.addPass(EmbedPass());
+  });
+}
+
+}  // namespace
+}  // namespace heddle
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "heddle-embed", HEDDLE_VERSION, heddle::register_callbacks};
+}

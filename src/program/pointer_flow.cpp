@@ -1,0 +1,391 @@
+#include "program/pointer_flow.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/GlobalAlias.h>
+#include <llvm/IR/GlobalIFunc.h>
+
+#include "base/result.h"
+#include "program/calls.h"
+
+namespace heddle {
+
+using namespace object_kind;
+constexpr ClassId kNothing = PointsToGraph::kNothing;
+
+PointerFlow::PointerFlow(const llvm::Module& module, const EffectsTable& effects, const SharingOptions& options)
+    : module_(module), effects_(effects), options_(options) {
+  foreign_ = graph_.make(kForeign | kForeignFunction);
+  graph_.join(graph_.contents(foreign_), foreign_);
+  outside_ = graph_.make();
+  graph_.mark_escaped(outside_);
+  // catch (T*) gives the pointer that was thrown, catch (T&) a pointer to what was thrown: one class for both.
+  exceptions_ = graph_.make(kHeap);
+  graph_.join(graph_.contents(exceptions_), exceptions_);
+  errno_ = graph_.make(kThreadLocal);
+}
+
+// An exception stays in its thread unless somebody takes an exception_ptr (std::promise and std::async do).
+static bool exceptions_travel(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    const llvm::StringRef name = function.getName();
+    if (name.contains("15__exception_ptr") || name == "_ZSt17current_exceptionv" ||
+        name == "__cxa_init_primary_exception") {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Names and sections the compiler speaks to the linker with: their members are not read by the program.
+static bool is_compiler_list(const llvm::GlobalVariable& variable) {
+  return variable.getName().starts_with("llvm.");
+}
+
+void PointerFlow::run() {
+  if (exceptions_travel(module_)) graph_.join(exceptions_, foreign_);
+  for (const llvm::GlobalVariable& variable : module_.globals()) {
+    if (!is_compiler_list(variable)) visit_initialiser(variable);
+  }
+  for (const llvm::Function& function : module_) {
+    if (!function.isDeclarationForLinker()) visit_function(function);
+  }
+  // Every change shows in one of the three: classes merged, calls found, functions found.
+  const auto progress = [&] { return graph_.merges() + indirect_calls_.size() + address_taken_.size(); };
+  size_t before = 0;
+  do {
+    before = progress();
+    close_indirect_calls();
+    close_foreign_calls();
+  } while (progress() != before);
+  graph_.spread_escape();
+}
+
+PointerFlow::Carry PointerFlow::carry_of(llvm::Type* type) {
+  if (type->isPointerTy()) return Carry::pointer;
+  if (type->isIntegerTy()) return type->getIntegerBitWidth() >= 64 ? Carry::maybe : Carry::nothing;
+  if (type->isDoubleTy() || type->isFP128Ty()) return Carry::maybe;
+  if (!type->isVectorTy() && !type->isAggregateType()) return Carry::nothing;
+  const auto known = carries_.find(type);
+  if (known != carries_.end()) return known->second;
+  Carry carry = Carry::nothing;
+  for (llvm::Type* member : type->subtypes()) carry = std::max(carry, carry_of(member));
+  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(type); vector != nullptr && carry == Carry::nothing) {
+    const llvm::TypeSize bits = module_.getDataLayout().getTypeSizeInBits(type);
+    if (bits.isScalable() || bits.getFixedValue() >= 64) carry = Carry::maybe;
+  }
+  carries_[type] = carry;
+  return carry;
+}
+
+PointerFlow::Carrier PointerFlow::carrier(const llvm::Value* value) {
+  return {target(value), carry_of(value->getType())};
+}
+
+ClassId PointerFlow::target(const llvm::Value* value) {
+  if (carry_of(value->getType()) == Carry::nothing || llvm::isa<llvm::ConstantData>(value)) return kNothing;
+  const auto known = targets_.find(value);
+  if (known != targets_.end()) return known->second;
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  const ClassId made = constant != nullptr ? constant_target(constant) : graph_.make();
+  targets_[value] = made;
+  return made;
+}
+
+ClassId PointerFlow::constant_target(const llvm::Constant* constant) {
+  if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(constant)) return variable_object(*variable);
+  if (const auto* function = llvm::dyn_cast<llvm::Function>(constant)) {
+    address_taken_.push_back(function);
+    return graph_.make(kFunction);
+  }
+  if (const auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(constant)) return target(alias->getAliasee());
+  if (const auto* ifunc = llvm::dyn_cast<llvm::GlobalIFunc>(constant)) {
+    const llvm::Function* resolver = ifunc->getResolverFunction();
+    return resolver == nullptr ? foreign_ : returned(*resolver);
+  }
+  if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(constant)) return expression_target(*expression);
+  if (const auto* equivalent = llvm::dyn_cast<llvm::DSOLocalEquivalent>(constant)) {
+    return target(equivalent->getGlobalValue());
+  }
+  if (const auto* plain = llvm::dyn_cast<llvm::NoCFIValue>(constant)) return target(plain->getGlobalValue());
+  if (const auto* aggregate = llvm::dyn_cast<llvm::ConstantAggregate>(constant)) {
+    const ClassId all = graph_.make();
+    for (const llvm::Use& member : aggregate->operands()) {
+      assign({all, Carry::pointer}, carrier(member.get()));
+    }
+    return all;
+  }
+  return kNothing;  // addresses of blocks: jumped to, never accessed
+}
+
+ClassId PointerFlow::expression_target(const llvm::ConstantExpr& expression) {
+  const Carrier first = carrier(expression.getOperand(0));
+  switch (expression.getOpcode()) {
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Xor: {
+      const ClassId both = graph_.make();
+      graph_.flow(first.target, both);
+      graph_.flow(target(expression.getOperand(1)), both);
+      return both;
+    }
+    case llvm::Instruction::Sub: {
+      const bool difference = target(expression.getOperand(1)) != kNothing;
+      return difference ? kNothing : first.target;
+    }
+    default:  // casts and addresses
+      return first.target;
+  }
+}
+
+// The tables behind C++ classes of a library. What their entries lead to is foreign code, but the objects that hold
+// a pointer to such a table do not point to foreign memory by that.
+static bool is_foreign_class_table(const llvm::GlobalVariable& variable) {
+  const llvm::StringRef name = variable.getName();
+  return name.starts_with("_ZTV") || name.starts_with("_ZTT") || name.starts_with("_ZTI") || name.starts_with("_ZTC");
+}
+
+ClassId PointerFlow::variable_object(const llvm::GlobalVariable& variable) {
+  const bool outside = variable.isDeclarationForLinker();
+  if (outside && is_foreign_class_table(variable)) {
+    const ClassId table = graph_.make(kConstant | kForeignFunction);
+    graph_.join(graph_.contents(table), table);
+    return table;
+  }
+  // A library may well have its own pointers to its thread-local variables (errno is a function for a reason).
+  if (outside && !variable.isConstant()) return foreign_;
+  const ObjectKinds kind = variable.isThreadLocal() ? kThreadLocal : variable.isConstant() ? kConstant : kGlobal;
+  const ClassId object = graph_.make(kind);
+  const bool visible_outside = outside || (options_.foreign_callers && !variable.hasLocalLinkage());
+  if (visible_outside) graph_.join(kind == kConstant ? graph_.contents(object) : object, foreign_);
+  return object;
+}
+
+// Initialisers are stores. Walks without recursion and visits each constant once: tables can be long and deep.
+void PointerFlow::visit_initialiser(const llvm::GlobalVariable& variable) {
+  if (!variable.hasInitializer() || variable.isDeclarationForLinker()) return;
+  const Carrier object{target(&variable), Carry::pointer};
+  llvm::SmallVector<const llvm::Constant*, 16> todo{variable.getInitializer()};
+  llvm::DenseSet<const llvm::Constant*> seen;
+  while (!todo.empty()) {
+    const llvm::Constant* constant = todo.pop_back_val();
+    if (llvm::isa<llvm::ConstantData>(constant) || !seen.insert(constant).second) continue;
+    if (llvm::isa<llvm::ConstantAggregate>(constant)) {
+      for (const llvm::Use& member : constant->operands()) todo.push_back(llvm::cast<llvm::Constant>(member.get()));
+    } else if (const Carrier stored = carrier(constant); stored.carry != Carry::nothing) {
+      assign({graph_.contents(object.target), stored.carry}, stored);
+    }
+  }
+}
+
+// Gives a value its class. Most values are first met here and need no class of their own.
+void PointerFlow::define(const llvm::Value& value, ClassId target) {
+  if (carry_of(value.getType()) == Carry::nothing) return;
+  const auto [known, fresh] = targets_.try_emplace(&value, target);
+  if (!fresh) graph_.join(known->second, target);
+}
+
+// Pointers are joined; what only might be one waits until it is.
+void PointerFlow::assign(Carrier to, Carrier from) {
+  if (to.carry == Carry::nothing || from.carry == Carry::nothing) return;
+  if (to.carry == Carry::pointer && from.carry == Carry::pointer) {
+    graph_.join(to.target, from.target);
+  } else {
+    graph_.flow(from.target, to.target);
+  }
+}
+
+void PointerFlow::assign(const llvm::Value& to, const llvm::Value* from) {
+  if (target(from) != kNothing) assign(carrier(&to), carrier(from));  // no class for values that get nothing
+}
+
+void PointerFlow::visit_function(const llvm::Function& function) {
+  for (const llvm::Argument& argument : function.args()) {
+    if (argument.hasByValAttr()) graph_.add_object(target(&argument), kStack);
+  }
+  const bool entry = function.getName() == "main";
+  if (entry || (options_.foreign_callers && !function.hasLocalLinkage())) called_from_outside(function);
+  for (const llvm::BasicBlock& block : function) {
+    for (const llvm::Instruction& instruction : block) visit(instruction);
+  }
+  visit_narrow_copies(function);
+}
+
+void PointerFlow::visit(const llvm::Instruction& instruction) {
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::Alloca:
+      return define(instruction, graph_.make(kStack));
+    case llvm::Instruction::Load:
+      return visit_load(instruction, instruction.getOperand(0));
+    case llvm::Instruction::Store:
+      return visit_store(instruction.getOperand(0), instruction.getOperand(1));
+    case llvm::Instruction::AtomicCmpXchg: {
+      const auto& exchange = llvm::cast<llvm::AtomicCmpXchgInst>(instruction);
+      visit_store(exchange.getNewValOperand(), exchange.getPointerOperand());
+      return visit_load(instruction, exchange.getPointerOperand());
+    }
+    case llvm::Instruction::AtomicRMW:
+      return visit_update(llvm::cast<llvm::AtomicRMWInst>(instruction));
+    case llvm::Instruction::GetElementPtr:
+      return visit_address(llvm::cast<llvm::GetElementPtrInst>(instruction));
+    case llvm::Instruction::Call:
+    case llvm::Instruction::Invoke:
+    case llvm::Instruction::CallBr:
+      return visit_call(llvm::cast<llvm::CallBase>(instruction));
+    case llvm::Instruction::LandingPad:
+      return assign(carrier(&instruction), {exceptions_, Carry::pointer});
+    case llvm::Instruction::Ret: {
+      if (instruction.getNumOperands() == 0) return;
+      const Carrier value = carrier(instruction.getOperand(0));
+      return assign({returned(*instruction.getFunction()), value.carry}, value);
+    }
+    case llvm::Instruction::VAArg:
+      return visit_load(instruction, instruction.getOperand(0));
+    case llvm::Instruction::PHI:
+    case llvm::Instruction::Freeze:
+    case llvm::Instruction::ExtractValue:
+    case llvm::Instruction::InsertValue:
+    case llvm::Instruction::ShuffleVector:
+    case llvm::Instruction::BitCast:
+    case llvm::Instruction::AddrSpaceCast:
+    case llvm::Instruction::PtrToInt:
+    case llvm::Instruction::IntToPtr:
+    case llvm::Instruction::Trunc:
+    case llvm::Instruction::ZExt:
+    case llvm::Instruction::SExt:
+    case llvm::Instruction::Select:          // the condition carries nothing: a vector of up to 63 bits, or bits
+    case llvm::Instruction::ExtractElement:  // an index may look like a number that holds a pointer: harmless
+    case llvm::Instruction::InsertElement:
+      if (carry_of(instruction.getType()) == Carry::nothing) return;
+      for (const llvm::Use& operand : instruction.operands()) assign(instruction, operand.get());
+      return;
+    default:
+      if (const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) visit_arithmetic(*operation);
+  }
+}
+
+void PointerFlow::visit_load(const llvm::Instruction& result, const llvm::Value* pointer) {
+  const Carry carry = carry_of(result.getType());
+  if (carry == Carry::nothing) return;
+  const ClassId contents = graph_.contents(target(pointer));
+  if (carry == Carry::pointer) {
+    define(result, contents);
+  } else {
+    graph_.flow(contents, target(&result));
+  }
+}
+
+void PointerFlow::visit_store(const llvm::Value* value, const llvm::Value* pointer) {
+  const Carrier stored = carrier(value);
+  if (stored.target == kNothing) return;
+  assign({graph_.contents(target(pointer)), stored.carry}, stored);
+}
+
+void PointerFlow::visit_update(const llvm::AtomicRMWInst& update) {
+  visit_load(update, update.getPointerOperand());
+  switch (update.getOperation()) {
+    case llvm::AtomicRMWInst::Sub:  // the operand is a distance
+    case llvm::AtomicRMWInst::FAdd:
+    case llvm::AtomicRMWInst::FSub:
+      return;
+    default:
+      return visit_store(update.getValOperand(), update.getPointerOperand());
+  }
+}
+
+// The base carries, the indices are numbers; unless the base is null and the "index" is the address.
+void PointerFlow::visit_address(const llvm::GetElementPtrInst& address) {
+  const ClassId base = target(address.getPointerOperand());
+  if (base != kNothing) return define(address, base);
+  for (const llvm::Use& index : address.indices()) assign(address, index.get());
+}
+
+static bool is_difference(const llvm::BinaryOperator& operation) {
+  return llvm::isa<llvm::PtrToIntOperator>(operation.getOperand(1));
+}
+
+// x / c * c: rounding down to a multiple.
+static const llvm::Value* rounded(const llvm::BinaryOperator& product) {
+  const auto* quotient = llvm::dyn_cast<llvm::BinaryOperator>(product.getOperand(0));
+  if (quotient == nullptr || quotient->getOpcode() != llvm::Instruction::UDiv) return nullptr;
+  return quotient->getOperand(1) == product.getOperand(1) ? quotient->getOperand(0) : nullptr;
+}
+
+void PointerFlow::visit_arithmetic(const llvm::BinaryOperator& operation) {
+  if (carry_of(operation.getType()) == Carry::nothing) return;
+  switch (operation.getOpcode()) {
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Or:
+    case llvm::Instruction::And:
+    case llvm::Instruction::Xor:
+      assign(operation, operation.getOperand(0));
+      assign(operation, operation.getOperand(1));
+      return;
+    case llvm::Instruction::Sub:
+      if (!is_difference(operation)) assign(operation, operation.getOperand(0));
+      return;
+    case llvm::Instruction::Shl:
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::AShr:
+      assign(operation, operation.getOperand(0));
+      return;
+    case llvm::Instruction::Mul:
+      if (const llvm::Value* whole = rounded(operation)) assign(operation, whole);
+      return;
+    default:
+      return;
+  }
+}
+
+void PointerFlow::copy_contents(const llvm::Value* to, const llvm::Value* from) {
+  graph_.flow(graph_.contents(target(from)), graph_.contents(target(to)));
+}
+
+void PointerFlow::visit_intrinsic(const llvm::IntrinsicInst& call) {
+  if (const auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) {
+    return copy_contents(transfer->getRawDest(), transfer->getRawSource());
+  }
+  switch (call.getIntrinsicID()) {
+    case llvm::Intrinsic::vastart:
+      return graph_.join(graph_.contents(target(call.getArgOperand(0))), variadic_area(*call.getFunction()));
+    case llvm::Intrinsic::vacopy:
+      return copy_contents(call.getArgOperand(0), call.getArgOperand(1));
+    case llvm::Intrinsic::masked_load:
+    case llvm::Intrinsic::masked_gather:
+      assign(call, call.getArgOperand(call.arg_size() - 1));  // lanes that are not loaded
+      return visit_load(call, call.getArgOperand(0));
+    case llvm::Intrinsic::masked_expandload:
+      assign(call, call.getArgOperand(2));
+      return visit_load(call, call.getArgOperand(0));
+    case llvm::Intrinsic::masked_store:
+    case llvm::Intrinsic::masked_scatter:
+    case llvm::Intrinsic::masked_compressstore:
+      return visit_store(call.getArgOperand(0), call.getArgOperand(1));
+    case llvm::Intrinsic::stacksave:
+    case llvm::Intrinsic::frameaddress:
+    case llvm::Intrinsic::returnaddress:
+    case llvm::Intrinsic::addressofreturnaddress:
+    case llvm::Intrinsic::sponentry:
+    case llvm::Intrinsic::objectsize:
+      return;
+    default:
+      return visit_other_intrinsic(call);
+  }
+}
+
+// Arithmetic, annotations, casts in disguise: what goes in may come out. Those that touch memory (processor-specific
+// loads and stores) may also move between their arguments and the memory these point to.
+void PointerFlow::visit_other_intrinsic(const llvm::IntrinsicInst& call) {
+  const bool touches_memory =
+      call.getCalledFunction()->getName().starts_with("llvm.x86.") && call.mayReadOrWriteMemory();
+  if (!touches_memory && carry_of(call.getType()) == Carry::nothing) return;
+  for (const llvm::Use& argument : call.args()) {
+    assign(call, argument.get());
+    if (!touches_memory || !argument->getType()->isPtrOrPtrVectorTy()) continue;
+    visit_load(call, argument.get());
+    for (const llvm::Use& stored : call.args()) {
+      if (stored.get() != argument.get()) visit_store(stored.get(), argument.get());
+    }
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,160 @@
+// Where pointers go in a module: the constraints that its instructions put on the points-to graph.
+//
+// Files: pointer_flow.cpp (values, constants, instructions), pointer_flow_calls.cpp (calls inside the program and
+// through pointers), pointer_flow_external.cpp (calls that leave it), pointer_flow_bytes.cpp (pointers that are
+// copied in pieces).
+//
+// What counts as a pointer: pointers, and everything a pointer fits in: integers and floating point numbers of 64 bits or
+// more (clang copies unions and short structures through them), vectors of that size, aggregates of these.
+//
+// Assumptions, each a way to be wrong about a program that breaks it:
+//   - arithmetic: +, |, &, ^, shifts, - with a plain number, and x / c * c keep a pointer in an integer (tags,
+//     alignment, packed words). The difference of two pointers is a number, and so is any other product, quotient
+//     or remainder: objects are not found by their distance from other objects (self-relative pointers);
+//   - pieces: pointer_flow_bytes.cpp says which copies by bytes, half words and words are seen;
+//   - a pointer that leaves the program in a file, pipe or socket comes back through a function whose effects say `input`;
+//   - the effects table is right.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "program/effects.h"
+#include "program/points_to.h"
+#include "program/sharing.h"
+
+namespace heddle {
+
+class PointerFlow {
+ public:
+  PointerFlow(const llvm::Module& module, const EffectsTable& effects, const SharingOptions& options);
+
+  // Walks the module and closes over calls through pointers. Afterwards the graph is final, escape included.
+  void run();
+
+  // The class of what `value` may point to; kNothing when it cannot carry a pointer.
+  ClassId target(const llvm::Value* value);
+  const PointsToGraph& graph() const { return graph_; }
+  // The call's result is an object of its own that nothing else points to yet.
+  bool allocates(const llvm::CallBase& call) const;
+
+ private:
+  enum class Carry : uint8_t {
+    nothing,
+    maybe,    // a number that a pointer fits in
+    pointer,  // has a pointer type, or holds a member of one
+  };
+  // One side of an assignment.
+  struct Carrier {
+    ClassId target = PointsToGraph::kNothing;
+    Carry carry = Carry::nothing;
+  };
+  // An argument of a call. By value: the callee gets a copy of the object.
+  struct Actual {
+    Carrier value;
+    bool by_value = false;
+  };
+  // A call whose callee is known by its class only. Callbacks made by the library have no instruction and may have any
+  // number of arguments, all the same.
+  struct IndirectCall {
+    const llvm::CallBase* call = nullptr;
+    size_t index = 0;  // in indirect_calls_
+    ClassId callee;
+    llvm::SmallVector<Actual, 4> actuals;
+    bool any_arity = false;
+    Carrier result;
+  };
+
+  // pointer_flow.cpp
+  Carry carry_of(llvm::Type* type);
+  Carrier carrier(const llvm::Value* value);
+  ClassId constant_target(const llvm::Constant* constant);
+  ClassId expression_target(const llvm::ConstantExpr& expression);
+  ClassId variable_object(const llvm::GlobalVariable& variable);
+  void define(const llvm::Value& value, ClassId target);
+  void assign(Carrier to, Carrier from);
+  void assign(const llvm::Value& to, const llvm::Value* from);
+  void visit_initialiser(const llvm::GlobalVariable& variable);
+  void visit_function(const llvm::Function& function);
+  void visit(const llvm::Instruction& instruction);
+  void visit_load(const llvm::Instruction& result, const llvm::Value* pointer);
+  void visit_store(const llvm::Value* value, const llvm::Value* pointer);
+  void visit_update(const llvm::AtomicRMWInst& update);
+  void visit_address(const llvm::GetElementPtrInst& address);
+  void visit_arithmetic(const llvm::BinaryOperator& operation);
+  void visit_intrinsic(const llvm::IntrinsicInst& call);
+  void visit_other_intrinsic(const llvm::IntrinsicInst& call);
+  void copy_contents(const llvm::Value* to, const llvm::Value* from);
+
+  // pointer_flow_calls.cpp
+  void visit_call(const llvm::CallBase& call);
+  void visit_assembly(const llvm::CallBase& call);
+  Actual actual(const llvm::CallBase& call, unsigned argument);
+  void pass(const llvm::Argument& parameter, const Actual& actual);
+  void pass_variadic(const llvm::Function& callee, const Actual& actual);
+  void call_inside(const llvm::CallBase& call, const llvm::Function& callee);
+  void call_indirect(const llvm::CallBase& call);
+  void bind(const IndirectCall& call, const llvm::Function& callee);
+  void bind_known_external(const IndirectCall& call, const llvm::Function& callee);
+  void add_indirect_call(IndirectCall call);
+  void close_indirect_calls();
+  void bind_class(llvm::ArrayRef<const IndirectCall*> calls, llvm::ArrayRef<const llvm::Function*> functions);
+  void unify_signatures(const llvm::Function& first, const llvm::Function& other);
+  void called_from_outside(const llvm::Function& function);
+  void close_foreign_calls();
+  ClassId returned(const llvm::Function& function);
+  ClassId variadic_area(const llvm::Function& function);
+
+  // pointer_flow_external.cpp
+  void call_external(const llvm::CallBase& call, const llvm::Function& callee, const Effects* effects);
+  bool call_runtime(const llvm::CallBase& call, const llvm::Function& callee);
+  void call_unknown(const llvm::CallBase& call);
+  void call_known(const llvm::CallBase& call, const Effects& effects);
+  void start_thread(const llvm::CallBase& call, const Effects& effects);
+  void apply_sync(const llvm::CallBase& call, const Effects& effects);
+  void apply_result(const llvm::CallBase& call, const Effects& effects);
+  void apply_memory(const llvm::CallBase& call, const Effects& effects);
+  void apply_yields(const llvm::CallBase& call, const Effects& effects);
+  void apply_callbacks(const llvm::CallBase& call, const Effects& effects);
+  void call_back(const llvm::Value* function, Carrier argument, bool any_arity);
+  llvm::SmallVector<unsigned, 4> arguments_at(const llvm::CallBase& call, Place place);
+  ClassId allocated(const llvm::CallBase& call);
+  void leak(const Actual& actual);
+  Carrier foreign() const { return {foreign_, Carry::pointer}; }
+
+  // pointer_flow_bytes.cpp
+  void visit_narrow_copies(const llvm::Function& function);
+
+  const llvm::Module& module_;
+  const EffectsTable& effects_;
+  const SharingOptions& options_;
+  PointsToGraph graph_;
+  // All that code outside the program may reach. It may store any of it anywhere in it: one class, its own contents.
+  ClassId foreign_;
+  // Bytes that went out of the program, until they come back: no object unless somebody writes out pointers.
+  ClassId outside_;
+  ClassId exceptions_;  // exception objects, and what they point to
+  ClassId errno_;       // one instance per thread, owned by the library
+
+  llvm::DenseMap<const llvm::Value*, ClassId> targets_;
+  llvm::DenseMap<llvm::Type*, Carry> carries_;
+  llvm::DenseMap<const llvm::Function*, ClassId> returned_;
+  llvm::DenseMap<const llvm::Function*, ClassId> variadic_areas_;
+  llvm::DenseMap<const llvm::CallBase*, ClassId> allocated_;
+  std::vector<const llvm::Function*> address_taken_;  // in the order found
+  std::deque<IndirectCall> indirect_calls_;           // a deque: binding adds more while we hold pointers to some
+  llvm::DenseSet<const llvm::Function*> called_from_outside_;
+  llvm::DenseSet<std::pair<size_t, const llvm::Function*>> bound_externals_;  // (index of the call, callee)
+};
+
+}  // namespace heddle

@@ -1,0 +1,47 @@
+#include "program/program.h"
+
+#include "program/model_loader.h"
+
+namespace heddle {
+
+Result<std::unique_ptr<Program>> Program::load(const std::filesystem::path& binary) {
+  LoadedModel model = HEDDLE_TRY(load_model(binary));
+  std::unique_ptr<Program> program = from_module(std::move(model.context), std::move(model.module));
+  program->binary_ = binary;
+  program->identity_ = std::move(model.identity);
+  program->build_id_ = std::move(model.build_id);
+  program->units_ = std::move(model.units);
+  program->link_plan_ = std::move(model.link_plan);
+  program->foreign_functions_ = std::move(model.foreign_functions);
+  program->foreign_functions_known_ = model.foreign_functions_known;
+  return program;
+}
+
+std::unique_ptr<Program> Program::from_module(std::unique_ptr<llvm::LLVMContext> context,
+                                              std::unique_ptr<llvm::Module> module) {
+  std::unique_ptr<Program> program(new Program);
+  program->context_ = std::move(context);
+  program->module_ = std::move(module);
+  program->assign_ids();
+  return program;
+}
+
+void Program::assign_ids() {
+  for (const llvm::Function& function : *module_) {
+    if (function.isDeclaration()) continue;
+    functions_.push_back(&function);
+    for (const llvm::BasicBlock& block : function) {
+      blocks_.push_back(&block);
+      for (const llvm::Instruction& instruction : block) instructions_.push_back(&instruction);
+    }
+  }
+  auto fill = [](auto& map, const auto& list) {
+    map.reserve(static_cast<unsigned>(list.size()));
+    for (uint32_t i = 0; i < list.size(); ++i) map[list[i]] = i;
+  };
+  fill(function_ids_, functions_);
+  fill(block_ids_, blocks_);
+  fill(instruction_ids_, instructions_);
+}
+
+}  // namespace heddle

@@ -1,0 +1,49 @@
+#include "program/source_place.h"
+
+#include <fmt/core.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Function.h>
+
+#include <filesystem>
+
+namespace heddle {
+namespace {
+
+SourcePlace place_of(const llvm::DILocation& location, const llvm::Function& function) {
+  SourcePlace place{.file = {}, .line = location.getLine(), .column = location.getColumn(), .function = {}};
+  const std::filesystem::path file(location.getFilename().str());
+  const std::filesystem::path folder(location.getDirectory().str());
+  place.file = (file.is_absolute() ? file : folder / file).lexically_normal();
+  const llvm::DISubprogram* scope = location.getScope()->getSubprogram();
+  if (scope != nullptr && !scope->getLinkageName().empty()) place.function = llvm::demangle(scope->getLinkageName().str());
+  else if (scope != nullptr && !scope->getName().empty()) place.function = scope->getName().str();
+  else place.function = readable_name(function);
+  return place;
+}
+
+}  // namespace
+
+std::string SourcePlace::text() const {
+  if (known()) return fmt::format("{}:{}", file, line);
+  return function.empty() ? "?" : function;
+}
+
+std::vector<SourcePlace> source_places(const llvm::Instruction& instruction) {
+  std::vector<SourcePlace> places;
+  const llvm::Function& function = *instruction.getFunction();
+  for (const llvm::DILocation* at = instruction.getDebugLoc().get(); at != nullptr; at = at->getInlinedAt())
+    places.push_back(place_of(*at, function));
+  if (places.empty()) places.push_back({.file = {}, .line = 0, .column = 0, .function = readable_name(function)});
+  return places;
+}
+
+SourcePlace source_place(const llvm::Instruction& instruction) {
+  return source_places(instruction).front();
+}
+
+std::string readable_name(const llvm::Function& function) {
+  return llvm::demangle(function.getName().str());
+}
+
+}  // namespace heddle

@@ -1,0 +1,96 @@
+#include "wrapper/compiler.h"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/version.h"
+#include "image/elf_file.h"
+#include "wrapper/command_line.h"
+#include "wrapper/plan_link.h"
+
+namespace heddle {
+namespace {
+
+using Product = CommandLine::Product;
+
+std::string clang_path(CompilerMode mode) {
+  const char* chosen = std::getenv(mode == CompilerMode::cxx ? "HEDDLE_CXX" : "HEDDLE_CC");
+  if (chosen != nullptr && chosen[0] != '\0') return chosen;
+  return mode == CompilerMode::cxx ? HEDDLE_CLANGXX : HEDDLE_CLANG;
+}
+
+// What the plugin stores with each module. An environment string is limited to 128 KiB by the kernel: a command
+// line longer than that is left out.
+void set_meta(CompilerMode mode, const std::vector<std::string>& args) {
+  std::error_code ignored;
+  Json meta = {{"tool", HEDDLE_VERSION},
+               {"cxx", mode == CompilerMode::cxx},
+               {"folder", fs::current_path(ignored).string()},
+               {"args", args}};
+  auto text = [&] { return meta.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  if (text().size() > 100'000) meta.erase("args");
+  ::setenv("HEDDLE_EMBED_META", text().c_str(), 1);
+}
+
+std::vector<std::string> plugin_flags(const CommandLine& line) {
+  const fs::path plugin = executable_path().parent_path().parent_path() / "lib/heddle/heddle-embed.so";
+  // The same words are given whatever the inputs are; clang should not complain where one has no use.
+  std::vector<std::string> flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin.string()};
+  if (!line.debug_info) {
+    // Source lines for heddle's reports; the plugin takes them out again before code is generated. Given to the
+    // compiler proper (-Xclang), they leave driver, assembler and linker alone.
+    for (const char* flag : {"-debug-info-kind=line-tables-only", "-dwarf-version=5"}) {
+      flags.push_back("-Xclang");
+      flags.push_back(flag);
+    }
+    ::setenv("HEDDLE_EMBED_STRIP", "1", 1);
+  }
+  flags.push_back("--end-no-unused-arguments");
+  return flags;
+}
+
+// The link record travels to the linker in an anonymous file that lives as long as this process: nothing to clean
+// up, whatever happens. -Wl, because a preceding -x would make clang compile it.
+Result<std::string> link_record_flag(const CommandLine& line, const std::vector<std::string>& args, const PlanOptions& options) {
+  const std::string record = encode_record(plan_link(line, args, options).to_record());
+  const std::string object = section_object({{HEDDLE_SECTION_LINK, record}});
+  const int fd = ::memfd_create("heddle-link.o", 0);
+  if (fd < 0) return system_error("cannot make an anonymous file", "");
+  for (size_t done = 0; done < object.size();) {
+    const ssize_t n = ::write(fd, object.data() + done, object.size() - done);
+    if (n <= 0) return system_error("cannot write the link record", "");
+    done += static_cast<size_t>(n);
+  }
+  return fmt::format("-Wl,/proc/self/fd/{}", fd);
+}
+
+}  // namespace
+
+Error run_compiler(CompilerMode mode, const std::vector<std::string>& args) {
+  const std::vector<std::string> expanded = expand_response_files(args);
+  const CommandLine line = parse_command_line(expanded);
+  const std::string clang = clang_path(mode);
+
+  std::vector<std::string> command = {clang};
+  const bool makes_code = line.product != Product::information && line.product != Product::untouched;
+  if (makes_code && line.compiles && !line.link_time_optimisation) {
+    set_meta(mode, expanded);
+    for (std::string& flag : plugin_flags(line)) command.push_back(std::move(flag));
+  }
+  if (line.product == Product::linked) {
+    const PlanOptions options{.cxx = mode == CompilerMode::cxx, .clang = clang};
+    Result<std::string> flag = link_record_flag(line, expanded, options);
+    // A build must not fail for want of a record: the program is right without it, only variants are not possible.
+    if (flag) command.push_back(*flag);
+    else fmt::print(stderr, "heddle cc: warning: no link record: {}\n", flag.error().text());
+  }
+  command.insert(command.end(), args.begin(), args.end());
+  return exec_process(command);
+}
+
+}  // namespace heddle

@@ -1,0 +1,16 @@
+// heddle cc and heddle c++: clang, plus the model (decision D1).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace heddle {
+
+enum class CompilerMode { c, cxx };
+
+// Replaces this process by clang with what heddle adds; returns only when that fails.
+Error run_compiler(CompilerMode mode, const std::vector<std::string>& args);
+
+}  // namespace heddle
