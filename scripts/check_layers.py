@@ -18,6 +18,7 @@ LAYERS = {
     "wrapper": 4, "build": 4, "trace": 4,
     "symex": 5, "replay": 5,
     "solve": 6, "explore": 6,
+    "doctor": 6,
     "report": 7, "driver": 7,
     "cli": 8,
 }

@@ -25,11 +25,20 @@ void touch(const fs::path& path) {
   fs::last_write_time(path, Clock::now(), ignored);
 }
 
+// Iterators are stepped by hand: the ++ of a range-for throws when another process removes what is being listed.
+template <class Iterator, class Visit>
+void for_each_entry(const fs::path& folder, Visit visit) {
+  std::error_code code;
+  for (Iterator it(folder, code); !code && it != Iterator(); it.increment(code)) visit(*it);
+}
+
 uint64_t size_of(const fs::path& folder) {
   uint64_t total = 0;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, ignored))
-    if (entry.is_regular_file(ignored)) total += entry.file_size(ignored);
+  for_each_entry<fs::recursive_directory_iterator>(folder, [&](const fs::directory_entry& entry) {
+    std::error_code code;
+    const uint64_t size = entry.file_size(code);
+    if (!code) total += size;
+  });
   return total;
 }
 
@@ -42,8 +51,9 @@ Result<VariantKey> variant_key(const fs::path& program, std::string_view variant
   hash.update(HEDDLE_TRY(read_file(runtime)));
   // A heddle that was rebuilt may instrument in another way under the same version.
   if (Result<ElfFile> self = ElfFile::open("/proc/self/exe")) hash.update(self->build_id());
+  std::error_code code;
   // The variant's run paths were made for the program's folder ($ORIGIN).
-  hash.update(HEDDLE_VERSION).update(fs::absolute(program).parent_path().string());
+  hash.update(HEDDLE_VERSION).update(fs::weakly_canonical(program, code).parent_path().string());
   return fmt::format("{}-{}-{}", program.filename().string(), variant, hash.hex().substr(0, 24));
 }
 
@@ -83,11 +93,11 @@ void VariantCache::shrink(uint64_t bytes) const {
   std::error_code ignored;
   uint64_t total = 0;
   // Folders of killed builds are entries like the others.
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
-    if (!entry.is_directory(ignored)) continue;
+  for_each_entry<fs::directory_iterator>(folder_, [&](const fs::directory_entry& entry) {
+    if (!entry.is_directory(ignored)) return;
     entries.push_back({entry.path(), entry.last_write_time(ignored), size_of(entry.path())});
     total += entries.back().size;
-  }
+  });
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
   for (const Entry& entry : entries) {
     if (total <= bytes || Clock::now() - entry.used < kSurelyUnused) break;

@@ -107,10 +107,12 @@ class Text {
     line("\nFunctions, most shared accesses first");
     line("  {:>6} {:>6} {:>8}  {}", "shared", "blocks", "paths", "function");
     listed(list, [&](const FunctionSummary* f) {
-      line("  {:>6} {:>6} {:>8}  {}  {}", f->shared_accesses, f->blocks, f->paths_split ? "> 2^63" : short_count(f->paths), f->name,
+      line("  {:>6} {:>6} {:>8}  {}  {}", f->shared_accesses, f->blocks, f->paths_split ? "> 2^63" : short_count(f->paths), name(f->name),
            f->place.known() ? short_place(f->place) : "");
     });
   }
+
+  std::string name(const std::string& full) const { return options_.all ? full : short_name(full); }
 
   static std::string short_count(uint64_t n) {
     if (n < 1'000'000) return std::to_string(n);
@@ -145,7 +147,7 @@ class Text {
       say(l.writes, "write", "writes");
       say(l.updates, "read-modify-write", "read-modify-writes");
       if (l.atomics > 0) what += l.atomics == l.reads + l.writes + l.updates ? " (atomic)" : fmt::format(" ({} atomic)", l.atomics);
-      line("  {}  {}  in {}", l.place, what, l.function);
+      line("  {}  {}  in {}", l.place, what, name(l.function));
     });
   }
 
@@ -167,7 +169,7 @@ class Text {
     line("\n{}", title);
     listed(group, [&](const auto& entry) {
       const CalleeSummary& callee = entry.second;
-      line("  {}  [{}]  {}: {}", callee.name, callee.known, counted(callee.places.size(), "call", "calls"), places(callee.places));
+      line("  {}  [{}]  {}: {}", name(callee.name), callee.known, counted(callee.places.size(), "call", "calls"), places(callee.places));
     });
   }
 
@@ -176,7 +178,7 @@ class Text {
     line("\nExternal calls of which nothing is known (what they can reach counts as shared; docs/effects.md tells how");
     line("to describe them)");
     listed(summary_.unknown, [&](const auto& entry) {
-      line("  {}  {}: {}", entry.second.name, counted(entry.second.places.size(), "call", "calls"), places(entry.second.places));
+      line("  {}  {}: {}", name(entry.second.name), counted(entry.second.places.size(), "call", "calls"), places(entry.second.places));
     });
   }
 
@@ -189,7 +191,7 @@ class Text {
     } else if (summary_.foreign_functions.empty()) {
       line("  none");
     } else {
-      listed(summary_.foreign_functions, [&](const std::string& name) { line("  {}", name); });
+      listed(summary_.foreign_functions, [&](const std::string& function) { line("  {}", name(function)); });
     }
   }
 

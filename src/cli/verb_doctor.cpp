@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "cli/verb.h"
-#include "driver/doctor.h"
+#include "doctor/doctor.h"
 
 namespace heddle {
 namespace {

@@ -52,7 +52,7 @@ void note_call(ProgramSummary& summary, const llvm::CallBase& call, const Effect
     callee.name = readable_name(*info.callee);
     if (info.effects != nullptr) callee.known = what_is_known(*info.effects);
   }
-  callee.places.push_back(source_place(call));
+  callee.places.push_back(user_place(call));
 }
 
 Json to_json(const SourcePlace& place) {
@@ -158,7 +158,7 @@ Result<ProgramSummary> summarise_program(const std::filesystem::path& binary,
     const Access& access = sharing.accesses[i];
     if (access.sharing != Sharing::shared) continue;
     ++summary.functions[program.id_of(*access.instruction->getFunction()).index()].shared_accesses;
-    summary.shared.push_back({source_place(*access.instruction), access, i});
+    summary.shared.push_back({user_place(*access.instruction), access, i});
   }
   return summary;
 }

@@ -27,6 +27,7 @@ struct FunctionSummary {
   bool paths_split = false;  // more paths than a number holds: the numbering cuts some edges
 };
 
+// Places are the user's own lines (user_place), not those of library headers.
 struct AccessSummary {
   SourcePlace place;
   Access access;

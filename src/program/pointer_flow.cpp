@@ -5,8 +5,7 @@
 #include <llvm/IR/GlobalAlias.h>
 #include <llvm/IR/GlobalIFunc.h>
 
-#include "base/result.h"
-#include "program/calls.h"
+#include "program/type_marks.h"
 
 namespace heddle {
 
@@ -16,12 +15,12 @@ constexpr ClassId kNothing = PointsToGraph::kNothing;
 PointerFlow::PointerFlow(const llvm::Module& module, const EffectsTable& effects, const SharingOptions& options)
     : module_(module), effects_(effects), options_(options) {
   foreign_ = graph_.make(kForeign | kForeignFunction);
-  graph_.join(graph_.contents(foreign_), foreign_);
+  become_own_contents(foreign_);
   outside_ = graph_.make();
   graph_.mark_escaped(outside_);
   // catch (T*) gives the pointer that was thrown, catch (T&) a pointer to what was thrown: one class for both.
   exceptions_ = graph_.make(kHeap);
-  graph_.join(graph_.contents(exceptions_), exceptions_);
+  become_own_contents(exceptions_);
   errno_ = graph_.make(kThreadLocal);
 }
 
@@ -79,11 +78,22 @@ PointerFlow::Carry PointerFlow::carry_of(llvm::Type* type) {
 }
 
 PointerFlow::Carrier PointerFlow::carrier(const llvm::Value* value) {
-  return {target(value), carry_of(value->getType())};
+  const Carry carry = carry_of(value->getType());
+  if (carry == Carry::nothing || llvm::isa<llvm::ConstantData>(value)) return {kNothing, carry, kNothing};
+  if (carry == Carry::pointer) return {target(value), carry, kNothing};
+  const auto [known, fresh] = numbers_.try_emplace(value, kNothing);
+  if (!fresh) return {targets_.lookup(value), carry, known->second};
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
+    const ClassId numbers = constant_target(constant);  // may add to the map
+    numbers_[value] = numbers;
+    return {kNothing, carry, numbers};
+  }
+  known->second = graph_.make();
+  return {targets_[value] = graph_.make(), carry, known->second};
 }
 
 ClassId PointerFlow::target(const llvm::Value* value) {
-  if (carry_of(value->getType()) == Carry::nothing || llvm::isa<llvm::ConstantData>(value)) return kNothing;
+  if (carry_of(value->getType()) != Carry::pointer || llvm::isa<llvm::ConstantData>(value)) return kNothing;
   const auto known = targets_.find(value);
   if (known != targets_.end()) return known->second;
   const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
@@ -101,7 +111,7 @@ ClassId PointerFlow::constant_target(const llvm::Constant* constant) {
   if (const auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(constant)) return target(alias->getAliasee());
   if (const auto* ifunc = llvm::dyn_cast<llvm::GlobalIFunc>(constant)) {
     const llvm::Function* resolver = ifunc->getResolverFunction();
-    return resolver == nullptr ? foreign_ : returned(*resolver);
+    return resolver == nullptr ? foreign_ : returned(*resolver).target;
   }
   if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(constant)) return expression_target(*expression);
   if (const auto* equivalent = llvm::dyn_cast<llvm::DSOLocalEquivalent>(constant)) {
@@ -111,30 +121,23 @@ ClassId PointerFlow::constant_target(const llvm::Constant* constant) {
   if (const auto* aggregate = llvm::dyn_cast<llvm::ConstantAggregate>(constant)) {
     const ClassId all = graph_.make();
     for (const llvm::Use& member : aggregate->operands()) {
-      assign({all, Carry::pointer}, carrier(member.get()));
+      assign(as_pointer(all), carrier(member.get()));
     }
     return all;
   }
   return kNothing;  // addresses of blocks: jumped to, never accessed
 }
 
+// An expression of integer type carries what its operands do; both kinds of parts end in the one result.
 ClassId PointerFlow::expression_target(const llvm::ConstantExpr& expression) {
-  const Carrier first = carrier(expression.getOperand(0));
-  switch (expression.getOpcode()) {
-    case llvm::Instruction::Add:
-    case llvm::Instruction::Xor: {
-      const ClassId both = graph_.make();
-      graph_.flow(first.target, both);
-      graph_.flow(target(expression.getOperand(1)), both);
-      return both;
-    }
-    case llvm::Instruction::Sub: {
-      const bool difference = target(expression.getOperand(1)) != kNothing;
-      return difference ? kNothing : first.target;
-    }
-    default:  // casts and addresses
-      return first.target;
-  }
+  const ClassId all = graph_.make();
+  assign(as_pointer(all), carrier(expression.getOperand(0)));
+  const bool binary = expression.getNumOperands() == 2 && !llvm::isa<llvm::GEPOperator>(expression);
+  if (!binary) return all;
+  const Carrier second = carrier(expression.getOperand(1));
+  if (expression.getOpcode() == llvm::Instruction::Sub) return second.empty() ? all : kNothing;  // a difference
+  assign(as_pointer(all), second);
+  return all;
 }
 
 // The tables behind C++ classes of a library. What their entries lead to is foreign code, but the objects that hold
@@ -148,7 +151,7 @@ ClassId PointerFlow::variable_object(const llvm::GlobalVariable& variable) {
   const bool outside = variable.isDeclarationForLinker();
   if (outside && is_foreign_class_table(variable)) {
     const ClassId table = graph_.make(kConstant | kForeignFunction);
-    graph_.join(graph_.contents(table), table);
+    become_own_contents(table);
     return table;
   }
   // A library may well have its own pointers to its thread-local variables (errno is a function for a reason).
@@ -156,14 +159,25 @@ ClassId PointerFlow::variable_object(const llvm::GlobalVariable& variable) {
   const ObjectKinds kind = variable.isThreadLocal() ? kThreadLocal : variable.isConstant() ? kConstant : kGlobal;
   const ClassId object = graph_.make(kind);
   const bool visible_outside = outside || (options_.foreign_callers && !variable.hasLocalLinkage());
-  if (visible_outside) graph_.join(kind == kConstant ? graph_.contents(object) : object, foreign_);
+  if (visible_outside && kind == kConstant) {
+    join_contents(object, foreign_);
+  } else if (visible_outside) {
+    graph_.join(object, foreign_);
+  }
   return object;
+}
+
+// Descriptions of types refer to each other and to the runtime's virtual tables. Only the runtime follows these: the
+// program reads the name. Virtual tables refer to them, so that otherwise all functions in tables would meet here.
+static bool only_for_runtime(const llvm::GlobalVariable& holder, const llvm::Constant& member) {
+  const auto* referred = llvm::dyn_cast<llvm::GlobalVariable>(member.stripInBoundsConstantOffsets());
+  if (referred == nullptr || !holder.getName().starts_with("_ZTI")) return false;
+  return referred->getName().starts_with("_ZTI") || referred->getName().starts_with("_ZTV");
 }
 
 // Initialisers are stores. Walks without recursion and visits each constant once: tables can be long and deep.
 void PointerFlow::visit_initialiser(const llvm::GlobalVariable& variable) {
   if (!variable.hasInitializer() || variable.isDeclarationForLinker()) return;
-  const Carrier object{target(&variable), Carry::pointer};
   llvm::SmallVector<const llvm::Constant*, 16> todo{variable.getInitializer()};
   llvm::DenseSet<const llvm::Constant*> seen;
   while (!todo.empty()) {
@@ -171,8 +185,8 @@ void PointerFlow::visit_initialiser(const llvm::GlobalVariable& variable) {
     if (llvm::isa<llvm::ConstantData>(constant) || !seen.insert(constant).second) continue;
     if (llvm::isa<llvm::ConstantAggregate>(constant)) {
       for (const llvm::Use& member : constant->operands()) todo.push_back(llvm::cast<llvm::Constant>(member.get()));
-    } else if (const Carrier stored = carrier(constant); stored.carry != Carry::nothing) {
-      assign({graph_.contents(object.target), stored.carry}, stored);
+    } else if (!only_for_runtime(variable, *constant)) {
+      store(carrier(constant), target(&variable), false);
     }
   }
 }
@@ -186,16 +200,62 @@ void PointerFlow::define(const llvm::Value& value, ClassId target) {
 
 // Pointers are joined; what only might be one waits until it is.
 void PointerFlow::assign(Carrier to, Carrier from) {
-  if (to.carry == Carry::nothing || from.carry == Carry::nothing) return;
+  if (to.carry == Carry::nothing || from.empty()) return;
   if (to.carry == Carry::pointer && from.carry == Carry::pointer) {
     graph_.join(to.target, from.target);
+  } else if (to.carry == Carry::pointer) {
+    graph_.flow(from.target, to.target);
+    graph_.flow(from.numbers, to.target);
+  } else if (from.carry == Carry::pointer) {
+    graph_.flow(from.target, to.numbers);
   } else {
     graph_.flow(from.target, to.target);
+    graph_.flow(from.numbers, to.numbers);
   }
 }
 
 void PointerFlow::assign(const llvm::Value& to, const llvm::Value* from) {
-  if (target(from) != kNothing) assign(carrier(&to), carrier(from));  // no class for values that get nothing
+  const Carrier source = carrier(from);
+  if (!source.empty()) assign(carrier(&to), source);  // no class for values that get nothing
+}
+
+// As assign(), but the result is new: a number, whatever it was made from.
+void PointerFlow::compute(Carrier to, Carrier from) {
+  graph_.flow(from.target, to.numbers);
+  graph_.flow(from.numbers, to.numbers);
+}
+
+// `number`: the compiler says that the memory holds a number.
+void PointerFlow::load(Carrier to, ClassId object, bool number) {
+  if (to.carry == Carry::nothing) return;
+  if (to.carry == Carry::pointer) return graph_.join(to.target, graph_.contents(object));
+  graph_.flow(graph_.contents(object, Held::as_number), to.numbers);
+  if (!number) graph_.flow(graph_.contents(object), to.target);
+}
+
+void PointerFlow::store(Carrier from, ClassId object, bool number) {
+  if (from.empty()) return;
+  if (from.carry == Carry::pointer) return graph_.join(graph_.contents(object), from.target);
+  const ClassId numbers = graph_.contents(object, Held::as_number);
+  graph_.flow(from.numbers, numbers);
+  if (from.target != kNothing) graph_.flow(from.target, number ? numbers : graph_.contents(object));
+}
+
+void PointerFlow::copy_contents(ClassId to, ClassId from) {
+  if (to == kNothing || from == kNothing) return;
+  for (const Held held : {Held::as_pointer, Held::as_number}) {
+    graph_.flow(graph_.contents(from, held), graph_.contents(to, held));
+  }
+}
+
+void PointerFlow::join_contents(ClassId a, ClassId b) {
+  for (const Held held : {Held::as_pointer, Held::as_number}) {
+    graph_.join(graph_.contents(a, held), graph_.contents(b, held));
+  }
+}
+
+void PointerFlow::become_own_contents(ClassId object) {
+  for (const Held held : {Held::as_pointer, Held::as_number}) graph_.join(graph_.contents(object, held), object);
 }
 
 void PointerFlow::visit_function(const llvm::Function& function) {
@@ -217,10 +277,10 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
     case llvm::Instruction::Load:
       return visit_load(instruction, instruction.getOperand(0));
     case llvm::Instruction::Store:
-      return visit_store(instruction.getOperand(0), instruction.getOperand(1));
+      return visit_store(instruction, instruction.getOperand(0), instruction.getOperand(1));
     case llvm::Instruction::AtomicCmpXchg: {
       const auto& exchange = llvm::cast<llvm::AtomicCmpXchgInst>(instruction);
-      visit_store(exchange.getNewValOperand(), exchange.getPointerOperand());
+      visit_store(exchange, exchange.getNewValOperand(), exchange.getPointerOperand());
       return visit_load(instruction, exchange.getPointerOperand());
     }
     case llvm::Instruction::AtomicRMW:
@@ -232,11 +292,10 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
     case llvm::Instruction::CallBr:
       return visit_call(llvm::cast<llvm::CallBase>(instruction));
     case llvm::Instruction::LandingPad:
-      return assign(carrier(&instruction), {exceptions_, Carry::pointer});
+      return assign(carrier(&instruction), as_pointer(exceptions_));
     case llvm::Instruction::Ret: {
       if (instruction.getNumOperands() == 0) return;
-      const Carrier value = carrier(instruction.getOperand(0));
-      return assign({returned(*instruction.getFunction()), value.carry}, value);
+      return assign(returned(*instruction.getFunction()), carrier(instruction.getOperand(0)));
     }
     case llvm::Instruction::VAArg:
       return visit_load(instruction, instruction.getOperand(0));
@@ -264,20 +323,13 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
 }
 
 void PointerFlow::visit_load(const llvm::Instruction& result, const llvm::Value* pointer) {
-  const Carry carry = carry_of(result.getType());
-  if (carry == Carry::nothing) return;
-  const ClassId contents = graph_.contents(target(pointer));
-  if (carry == Carry::pointer) {
-    define(result, contents);
-  } else {
-    graph_.flow(contents, target(&result));
-  }
+  if (carry_of(result.getType()) == Carry::pointer) return define(result, graph_.contents(target(pointer)));
+  load(carrier(&result), target(pointer), is_marked_number(result));
 }
 
-void PointerFlow::visit_store(const llvm::Value* value, const llvm::Value* pointer) {
-  const Carrier stored = carrier(value);
-  if (stored.target == kNothing) return;
-  assign({graph_.contents(target(pointer)), stored.carry}, stored);
+void PointerFlow::visit_store(const llvm::Instruction& instruction, const llvm::Value* value,
+                              const llvm::Value* pointer) {
+  store(carrier(value), target(pointer), is_marked_number(instruction));
 }
 
 void PointerFlow::visit_update(const llvm::AtomicRMWInst& update) {
@@ -288,7 +340,7 @@ void PointerFlow::visit_update(const llvm::AtomicRMWInst& update) {
     case llvm::AtomicRMWInst::FSub:
       return;
     default:
-      return visit_store(update.getValOperand(), update.getPointerOperand());
+      return visit_store(update, update.getValOperand(), update.getPointerOperand());
   }
 }
 
@@ -312,43 +364,41 @@ static const llvm::Value* rounded(const llvm::BinaryOperator& product) {
 
 void PointerFlow::visit_arithmetic(const llvm::BinaryOperator& operation) {
   if (carry_of(operation.getType()) == Carry::nothing) return;
+  const auto operand = [&](const llvm::Value* value) {
+    const Carrier from = carrier(value);
+    if (!from.empty()) compute(carrier(&operation), from);
+  };
   switch (operation.getOpcode()) {
     case llvm::Instruction::Add:
     case llvm::Instruction::Or:
     case llvm::Instruction::And:
     case llvm::Instruction::Xor:
-      assign(operation, operation.getOperand(0));
-      assign(operation, operation.getOperand(1));
-      return;
+      operand(operation.getOperand(0));
+      return operand(operation.getOperand(1));
     case llvm::Instruction::Sub:
-      if (!is_difference(operation)) assign(operation, operation.getOperand(0));
+      if (!is_difference(operation)) operand(operation.getOperand(0));
       return;
     case llvm::Instruction::Shl:
     case llvm::Instruction::LShr:
     case llvm::Instruction::AShr:
-      assign(operation, operation.getOperand(0));
-      return;
+      return operand(operation.getOperand(0));
     case llvm::Instruction::Mul:
-      if (const llvm::Value* whole = rounded(operation)) assign(operation, whole);
+      if (const llvm::Value* whole = rounded(operation)) operand(whole);
       return;
     default:
       return;
   }
 }
 
-void PointerFlow::copy_contents(const llvm::Value* to, const llvm::Value* from) {
-  graph_.flow(graph_.contents(target(from)), graph_.contents(target(to)));
-}
-
 void PointerFlow::visit_intrinsic(const llvm::IntrinsicInst& call) {
   if (const auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) {
-    return copy_contents(transfer->getRawDest(), transfer->getRawSource());
+    return copy_contents(target(transfer->getRawDest()), target(transfer->getRawSource()));
   }
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::vastart:
       return graph_.join(graph_.contents(target(call.getArgOperand(0))), variadic_area(*call.getFunction()));
     case llvm::Intrinsic::vacopy:
-      return copy_contents(call.getArgOperand(0), call.getArgOperand(1));
+      return copy_contents(target(call.getArgOperand(0)), target(call.getArgOperand(1)));
     case llvm::Intrinsic::masked_load:
     case llvm::Intrinsic::masked_gather:
       assign(call, call.getArgOperand(call.arg_size() - 1));  // lanes that are not loaded
@@ -359,7 +409,7 @@ void PointerFlow::visit_intrinsic(const llvm::IntrinsicInst& call) {
     case llvm::Intrinsic::masked_store:
     case llvm::Intrinsic::masked_scatter:
     case llvm::Intrinsic::masked_compressstore:
-      return visit_store(call.getArgOperand(0), call.getArgOperand(1));
+      return visit_store(call, call.getArgOperand(0), call.getArgOperand(1));
     case llvm::Intrinsic::stacksave:
     case llvm::Intrinsic::frameaddress:
     case llvm::Intrinsic::returnaddress:
@@ -383,7 +433,7 @@ void PointerFlow::visit_other_intrinsic(const llvm::IntrinsicInst& call) {
     if (!touches_memory || !argument->getType()->isPtrOrPtrVectorTy()) continue;
     visit_load(call, argument.get());
     for (const llvm::Use& stored : call.args()) {
-      if (stored.get() != argument.get()) visit_store(stored.get(), argument.get());
+      if (stored.get() != argument.get()) visit_store(call, stored.get(), argument.get());
     }
   }
 }

@@ -7,7 +7,15 @@
 // What counts as a pointer: pointers, and everything a pointer fits in: integers and floating point numbers of 64 bits or
 // more (clang copies unions and short structures through them), vectors of that size, aggregates of these.
 //
+// Numbers that lie beside pointers are the enemy of precision: `total += node->value` must not make everything that
+// node->next leads to as shared as `total`. So memory has two contents (Held), and a number in a register has two
+// parts: `target`, what was stored as a pointer and is copied unseen (memcpy of 8 bytes becomes a load and a store of
+// i64), and `numbers`, what is or was an integer. A load that the compiler marked as one of a number (type-based alias
+// information, so from -O1 on) has no first part.
+//
 // Assumptions, each a way to be wrong about a program that breaks it:
+//   - what is marked as a load of a number does not read memory that was written as a pointer: the optimiser has
+//     assumed it before us (-fno-strict-aliasing leaves no marks). A number that was made from a pointer is fine;
 //   - arithmetic: +, |, &, ^, shifts, - with a plain number, and x / c * c keep a pointer in an integer (tags,
 //     alignment, packed words). The difference of two pointers is a number, and so is any other product, quotient
 //     or remainder: objects are not found by their distance from other objects (self-relative pointers);
@@ -42,7 +50,7 @@ class PointerFlow {
   // Walks the module and closes over calls through pointers. Afterwards the graph is final, escape included.
   void run();
 
-  // The class of what `value` may point to; kNothing when it cannot carry a pointer.
+  // The class of what the pointer `value` may point to; kNothing when it is null, or no pointer.
   ClassId target(const llvm::Value* value);
   const PointsToGraph& graph() const { return graph_; }
   // The call's result is an object of its own that nothing else points to yet.
@@ -58,6 +66,8 @@ class PointerFlow {
   struct Carrier {
     ClassId target = PointsToGraph::kNothing;
     Carry carry = Carry::nothing;
+    ClassId numbers = PointsToGraph::kNothing;  // of Carry::maybe
+    bool empty() const { return target == PointsToGraph::kNothing && numbers == PointsToGraph::kNothing; }
   };
   // An argument of a call. By value: the callee gets a copy of the object.
   struct Actual {
@@ -84,17 +94,22 @@ class PointerFlow {
   void define(const llvm::Value& value, ClassId target);
   void assign(Carrier to, Carrier from);
   void assign(const llvm::Value& to, const llvm::Value* from);
+  void compute(Carrier to, Carrier from);
+  void load(Carrier to, ClassId object, bool number);
+  void store(Carrier from, ClassId object, bool number);
   void visit_initialiser(const llvm::GlobalVariable& variable);
   void visit_function(const llvm::Function& function);
   void visit(const llvm::Instruction& instruction);
   void visit_load(const llvm::Instruction& result, const llvm::Value* pointer);
-  void visit_store(const llvm::Value* value, const llvm::Value* pointer);
+  void visit_store(const llvm::Instruction& store, const llvm::Value* value, const llvm::Value* pointer);
   void visit_update(const llvm::AtomicRMWInst& update);
   void visit_address(const llvm::GetElementPtrInst& address);
   void visit_arithmetic(const llvm::BinaryOperator& operation);
   void visit_intrinsic(const llvm::IntrinsicInst& call);
   void visit_other_intrinsic(const llvm::IntrinsicInst& call);
-  void copy_contents(const llvm::Value* to, const llvm::Value* from);
+  void copy_contents(ClassId to, ClassId from);
+  void join_contents(ClassId a, ClassId b);
+  void become_own_contents(ClassId object);
 
   // pointer_flow_calls.cpp
   void visit_call(const llvm::CallBase& call);
@@ -112,7 +127,7 @@ class PointerFlow {
   void unify_signatures(const llvm::Function& first, const llvm::Function& other);
   void called_from_outside(const llvm::Function& function);
   void close_foreign_calls();
-  ClassId returned(const llvm::Function& function);
+  Carrier returned(const llvm::Function& function);
   ClassId variadic_area(const llvm::Function& function);
 
   // pointer_flow_external.cpp
@@ -130,7 +145,8 @@ class PointerFlow {
   llvm::SmallVector<unsigned, 4> arguments_at(const llvm::CallBase& call, Place place);
   ClassId allocated(const llvm::CallBase& call);
   void leak(const Actual& actual);
-  Carrier foreign() const { return {foreign_, Carry::pointer}; }
+  Carrier foreign() const { return {foreign_, Carry::pointer, PointsToGraph::kNothing}; }
+  Carrier as_pointer(ClassId target) const { return {target, Carry::pointer, PointsToGraph::kNothing}; }
 
   // pointer_flow_bytes.cpp
   void visit_narrow_copies(const llvm::Function& function);
@@ -141,14 +157,15 @@ class PointerFlow {
   PointsToGraph graph_;
   // All that code outside the program may reach. It may store any of it anywhere in it: one class, its own contents.
   ClassId foreign_;
-  // Bytes that went out of the program, until they come back: no object unless somebody writes out pointers.
+  // An imaginary object that holds the bytes that went out of the program until they come back.
   ClassId outside_;
   ClassId exceptions_;  // exception objects, and what they point to
   ClassId errno_;       // one instance per thread, owned by the library
 
   llvm::DenseMap<const llvm::Value*, ClassId> targets_;
+  llvm::DenseMap<const llvm::Value*, ClassId> numbers_;  // the second part of numbers
   llvm::DenseMap<llvm::Type*, Carry> carries_;
-  llvm::DenseMap<const llvm::Function*, ClassId> returned_;
+  llvm::DenseMap<const llvm::Function*, Carrier> returned_;
   llvm::DenseMap<const llvm::Function*, ClassId> variadic_areas_;
   llvm::DenseMap<const llvm::CallBase*, ClassId> allocated_;
   std::vector<const llvm::Function*> address_taken_;  // in the order found

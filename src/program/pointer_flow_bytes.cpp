@@ -4,7 +4,8 @@
 // load that is stored again as a copy of pointers would join everything: `b->length = a->length` stands in every
 // program. So:
 //   - a narrow load whose value is stored (through conversions, phi, select, shifts and or) copies contents, unless one
-//     of the two addresses is a constant offset from a pointer: then it is a field or an element of its own;
+//     of the two addresses is a constant offset from a pointer: then it is a field or an element of its own; or
+//     the compiler has marked one of the two as an access to an int, short or the like (see type_marks.h);
 //   - copies at constant offsets count together: when those between the same two objects cover 8 adjacent bytes,
 //     they copy contents after all (an unrolled loop);
 //   - a byte cut out of a pointer-sized integer by a shift and stored, and a narrow load shifted by whole bytes
@@ -20,10 +21,9 @@
 #include <tuple>
 
 #include "program/pointer_flow.h"
+#include "program/type_marks.h"
 
 namespace heddle {
-
-constexpr ClassId kNothing = PointsToGraph::kNothing;
 
 namespace {
 
@@ -132,9 +132,10 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
   std::map<Group, Pieces> groups;
 
   const auto visit_copy = [&](const llvm::StoreInst& store, const llvm::LoadInst& load) {
+    if (is_marked_number(store) || is_marked_number(load)) return;
     const llvm::Value* to = store.getPointerOperand();
     const llvm::Value* from = load.getPointerOperand();
-    if (!at_constant_offset(to) && !at_constant_offset(from)) return copy_contents(to, from);
+    if (!at_constant_offset(to) && !at_constant_offset(from)) return copy_contents(target(to), target(from));
     const Position target_position = position_of(to, layout);
     const Position source_position = position_of(from, layout);
     Pieces& pieces = groups[{target_position.base, source_position.base, target_position.offset - source_position.offset}];
@@ -149,8 +150,8 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
     for (const llvm::LoadInst* load : sources.loads) visit_copy(store, *load);
     if (!store.getValueOperand()->getType()->isIntegerTy(8)) return;
     for (const llvm::Value* value : sources.cut) {
-      const ClassId object = target(store.getPointerOperand());
-      if (target(value) != kNothing) graph_.flow(target(value), graph_.contents(object));
+      const Carrier whole = carrier(value);
+      this->store(whole, target(store.getPointerOperand()), true);
     }
   };
 
@@ -160,14 +161,14 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
         if (is_narrow(store->getValueOperand()->getType())) visit_narrow_store(*store);
       } else if (instruction.getOpcode() == llvm::Instruction::Shl && carry_of(instruction.getType()) != Carry::nothing &&
                  shifts_whole_bytes(instruction)) {
-        for (const llvm::LoadInst* load : trace(instruction.getOperand(0)).loads) {
-          graph_.flow(graph_.contents(target(load->getPointerOperand())), target(&instruction));
+        for (const llvm::LoadInst* piece : trace(instruction.getOperand(0)).loads) {
+          if (!is_marked_number(*piece)) load(carrier(&instruction), target(piece->getPointerOperand()), false);
         }
       }
     }
   }
   for (auto& [group, pieces] : groups) {
-    if (cover_a_pointer(pieces)) copy_contents(pieces.to, pieces.from);
+    if (cover_a_pointer(pieces)) copy_contents(target(pieces.to), target(pieces.from));
   }
 }
 

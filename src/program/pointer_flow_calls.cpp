@@ -38,7 +38,7 @@ void PointerFlow::visit_call(const llvm::CallBase& call) {
 // Assembly may do anything with what it is given. Without anything that could be a pointer its numbers (time stamps,
 // processor features) are numbers.
 void PointerFlow::visit_assembly(const llvm::CallBase& call) {
-  const bool given = llvm::any_of(call.args(), [&](const llvm::Use& use) { return target(use.get()) != kNothing; });
+  const bool given = llvm::any_of(call.args(), [&](const llvm::Use& use) { return !carrier(use.get()).empty(); });
   if (given || carry_of(call.getType()) == Carry::pointer) call_unknown(call);
 }
 
@@ -47,31 +47,28 @@ PointerFlow::Actual PointerFlow::actual(const llvm::CallBase& call, unsigned arg
 }
 
 void PointerFlow::pass(const llvm::Argument& parameter, const Actual& actual) {
-  if (actual.value.target == kNothing) return;
-  const ClassId object = target(&parameter);
-  if (parameter.hasByValAttr() || actual.by_value) {
-    graph_.flow(graph_.contents(actual.value.target), graph_.contents(object));
-    if (parameter.hasByValAttr()) return;
-    graph_.add_object(object, kStack);  // the copy
-    return;
-  }
-  assign(carrier(&parameter), actual.value);
+  if (actual.value.empty()) return;
+  if (!parameter.hasByValAttr() && !actual.by_value) return assign(carrier(&parameter), actual.value);
+  graph_.add_object(target(&parameter), kStack);  // the copy
+  copy_contents(target(&parameter), actual.value.target);
 }
 
 void PointerFlow::pass_variadic(const llvm::Function& callee, const Actual& actual) {
-  if (actual.value.target == kNothing) return;
-  const ClassId stored = graph_.contents(variadic_area(callee));
+  if (actual.value.empty()) return;
   if (actual.by_value) {
-    graph_.flow(graph_.contents(actual.value.target), stored);
+    copy_contents(variadic_area(callee), actual.value.target);
   } else {
-    assign({stored, actual.value.carry}, actual.value);
+    store(actual.value, variadic_area(callee), false);
   }
 }
 
-ClassId PointerFlow::returned(const llvm::Function& function) {
+PointerFlow::Carrier PointerFlow::returned(const llvm::Function& function) {
   const auto known = returned_.find(&function);
   if (known != returned_.end()) return known->second;
-  return returned_[&function] = graph_.make();
+  Carrier made{.carry = carry_of(function.getReturnType())};
+  if (made.carry != Carry::nothing) made.target = graph_.make();
+  if (made.carry == Carry::maybe) made.numbers = graph_.make();
+  return returned_[&function] = made;
 }
 
 // Where va_start finds the variadic arguments: memory of the callee's frame.
@@ -92,16 +89,15 @@ void PointerFlow::call_inside(const llvm::CallBase& call, const llvm::Function& 
       pass_variadic(callee, actual(call, i));
     }
   }
-  const Carry carry = carry_of(call.getType());
-  if (carry == Carry::nothing) return;
-  const ClassId result = returned(callee);
-  if (call.getType()->isPointerTy() && callee.returnDoesNotAlias()) {
+  if (carry_of(call.getType()) == Carry::nothing) return;
+  const Carrier result = returned(callee);
+  if (call.getType()->isPointerTy() && result.carry == Carry::pointer && callee.returnDoesNotAlias()) {
     const ClassId object = allocated(call);
-    graph_.join(graph_.contents(object), graph_.contents(result));
-    graph_.escape_together(object, result);
+    join_contents(object, result.target);
+    graph_.escape_together(object, result.target);
     return;
   }
-  assign(carrier(&call), {result, carry_of(callee.getReturnType())});
+  assign(carrier(&call), result);
 }
 
 void PointerFlow::call_indirect(const llvm::CallBase& call) {
@@ -128,7 +124,7 @@ void PointerFlow::bind(const IndirectCall& call, const llvm::Function& callee) {
       pass_variadic(callee, actual);
     }
   }
-  assign(call.result, {returned(callee), carry_of(callee.getReturnType())});
+  assign(call.result, returned(callee));
 }
 
 // A function of a library whose address was taken. Callbacks made by another library function have no instruction
@@ -169,7 +165,7 @@ void PointerFlow::unify_signatures(const llvm::Function& first, const llvm::Func
     pass(*other.getArg(parameter.getArgNo()), {carrier(&parameter), parameter.hasByValAttr()});
   }
   if (first.isVarArg()) graph_.join(variadic_area(first), variadic_area(other));
-  assign({returned(first), carry_of(first.getReturnType())}, {returned(other), carry_of(other.getReturnType())});
+  assign(returned(first), returned(other));
 }
 
 void PointerFlow::bind_class(llvm::ArrayRef<const IndirectCall*> calls,
@@ -223,15 +219,13 @@ void PointerFlow::called_from_outside(const llvm::Function& function) {
   if (!called_from_outside_.insert(&function).second || function.isDeclarationForLinker()) return;
   for (const llvm::Argument& parameter : function.args()) {
     if (parameter.hasByValAttr()) {
-      graph_.join(graph_.contents(target(&parameter)), foreign_);
+      join_contents(target(&parameter), foreign_);
     } else {
       assign(carrier(&parameter), foreign());
     }
   }
-  if (function.isVarArg()) graph_.join(graph_.contents(variadic_area(function)), foreign_);
-  if (carry_of(function.getReturnType()) != Carry::nothing) {
-    assign(foreign(), {returned(function), carry_of(function.getReturnType())});
-  }
+  if (function.isVarArg()) join_contents(variadic_area(function), foreign_);
+  assign(foreign(), returned(function));
 }
 
 void PointerFlow::close_foreign_calls() {

@@ -9,7 +9,6 @@
 namespace heddle {
 
 using namespace object_kind;
-constexpr ClassId kNothing = PointsToGraph::kNothing;
 
 void PointerFlow::call_external(const llvm::CallBase& call, const llvm::Function& callee, const Effects* effects) {
   if (call_runtime(call, callee)) return;
@@ -53,7 +52,7 @@ Runtime runtime_function(llvm::StringRef name) {
 }  // namespace
 
 bool PointerFlow::call_runtime(const llvm::CallBase& call, const llvm::Function& callee) {
-  const Carrier exception{exceptions_, Carry::pointer};
+  const Carrier exception = as_pointer(exceptions_);
   const auto argument = [&](unsigned i) { return call.arg_size() > i ? carrier(call.getArgOperand(i)) : Carrier{}; };
   switch (runtime_function(callee.getName())) {
     case Runtime::none:
@@ -76,7 +75,7 @@ bool PointerFlow::call_runtime(const llvm::CallBase& call, const llvm::Function&
       if (call.arg_size() > 1) call_back(call.getArgOperand(0), argument(1), true);
       return true;
     case Runtime::own_errno:
-      assign(carrier(&call), {errno_, Carry::pointer});
+      assign(carrier(&call), as_pointer(errno_));
       return true;
     case Runtime::same_object:
       assign(carrier(&call), argument(0));
@@ -88,9 +87,9 @@ bool PointerFlow::call_runtime(const llvm::CallBase& call, const llvm::Function&
 }
 
 void PointerFlow::leak(const Actual& actual) {
-  if (actual.value.target == kNothing) return;
+  if (actual.value.empty()) return;
   if (actual.by_value) {
-    graph_.flow(graph_.contents(actual.value.target), foreign_);
+    copy_contents(foreign_, actual.value.target);
   } else {
     assign(foreign(), actual.value);
   }
@@ -132,7 +131,7 @@ void PointerFlow::apply_sync(const llvm::CallBase& call, const Effects& effects)
     case HEDDLE_SYNC_thread_timedjoin:
       for (const llvm::Use& argument : call.args()) {
         if (!argument->getType()->isPointerTy()) continue;
-        graph_.join(graph_.contents(target(argument.get())), foreign_);
+        join_contents(target(argument.get()), foreign_);
       }
       return;
     default:
@@ -147,6 +146,7 @@ void PointerFlow::start_thread(const llvm::CallBase& call, const Effects& effect
   const llvm::Value* start = call.getArgOperand(static_cast<unsigned>(effects.sync_objects[1]));
   const Carrier argument = carrier(call.getArgOperand(static_cast<unsigned>(effects.sync_objects[2])));
   graph_.mark_escaped(argument.target);
+  graph_.mark_escaped(argument.numbers);
   call_back(start, argument, false);
 }
 
@@ -238,27 +238,27 @@ bool may_hold_pointers(const MemoryEffect& effect) {
 // Bytes move from what is read to what is written, and, unless the function is a mere computation, out of the
 // program and into it.
 void PointerFlow::apply_memory(const llvm::CallBase& call, const Effects& effects) {
-  const auto contents_at = [&](const MemoryEffect& effect) {
+  const auto objects_at = [&](const MemoryEffect& effect) {
     llvm::SmallVector<ClassId, 4> found;
     for (const unsigned i : arguments_at(call, effect.place)) {
-      ClassId object = target(call.getArgOperand(i));
-      if (effect.extent.kind == Extent::Kind::iovec) object = graph_.contents(object);
-      if (object != kNothing) found.push_back(graph_.contents(object));
+      const ClassId object = target(call.getArgOperand(i));
+      found.push_back(effect.extent.kind == Extent::Kind::iovec ? graph_.contents(object) : object);
     }
     return found;
   };
-  const ClassId moved = graph_.make();
+  const ClassId moved = graph_.make();  // an imaginary object between the two
   for (const MemoryEffect& effect : effects.memory) {
     if (!effect.reads || !may_hold_pointers(effect)) continue;
-    for (const ClassId contents : contents_at(effect)) graph_.flow(contents, effects.pure ? moved : outside_);
-    if (effects.pure) continue;
-    for (const ClassId contents : contents_at(effect)) graph_.flow(contents, moved);
+    for (const ClassId object : objects_at(effect)) {
+      copy_contents(moved, object);
+      if (!effects.pure) copy_contents(outside_, object);
+    }
   }
   for (const MemoryEffect& effect : effects.memory) {
     if (!effect.writes || !may_hold_pointers(effect)) continue;
-    for (const ClassId contents : contents_at(effect)) {
-      graph_.flow(moved, contents);
-      if (effects.input) graph_.flow(outside_, contents);
+    for (const ClassId object : objects_at(effect)) {
+      copy_contents(object, moved);
+      if (effects.input) copy_contents(object, outside_);
     }
   }
 }
@@ -266,16 +266,16 @@ void PointerFlow::apply_memory(const llvm::CallBase& call, const Effects& effect
 void PointerFlow::apply_yields(const llvm::CallBase& call, const Effects& effects) {
   for (const YieldedPointer& yielded : effects.yields) {
     for (const unsigned i : arguments_at(call, yielded.place)) {
-      const ClassId stored = graph_.contents(target(call.getArgOperand(i)));
+      const ClassId object = target(call.getArgOperand(i));
       switch (yielded.kind) {
         case YieldedPointer::Kind::fresh:
-          graph_.add_object(stored, kHeap);
+          graph_.add_object(graph_.contents(object), kHeap);
           break;
         case YieldedPointer::Kind::argument:
-          assign({stored, Carry::pointer}, carrier(call.getArgOperand(static_cast<unsigned>(yielded.argument))));
+          store(carrier(call.getArgOperand(static_cast<unsigned>(yielded.argument))), object, false);
           break;
         case YieldedPointer::Kind::library:
-          graph_.join(stored, foreign_);
+          store(foreign(), object, false);
           break;
       }
     }
@@ -289,7 +289,7 @@ void PointerFlow::apply_callbacks(const llvm::CallBase& call, const Effects& eff
   const bool on_array = effects.pure || std::ranges::any_of(effects.memory, [](const MemoryEffect& effect) {
                           return effect.extent.kind == Extent::Kind::product;
                         });
-  const Carrier given{graph_.make(), Carry::pointer};
+  const Carrier given = as_pointer(graph_.make());
   if (!on_array) assign(given, foreign());
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     if (std::ranges::find(effects.calls, static_cast<int>(i)) == effects.calls.end()) {

@@ -36,14 +36,16 @@ void PointsToGraph::add_object(ClassId at, ObjectKinds kinds) {
   settle();
 }
 
-ClassId PointsToGraph::contents(ClassId of) {
+ClassId PointsToGraph::contents(ClassId of, Held held) {
   const uint32_t id = root(of.value);
   if (id == kNothing.value) return kNothing;
-  if (cells_[id].contents == kNone) {
+  const auto slot = static_cast<size_t>(held);
+  if (cells_[id].contents[slot] == kNone) {
     const ClassId made = make();  // may move cells_
-    cells_[id].contents = made.value;
+    cells_[id].contents[slot] = made.value;
+    if (held == Held::as_number) flow(made, contents(of, Held::as_pointer));
   }
-  return ClassId(root(cells_[id].contents));
+  return ClassId(root(cells_[id].contents[slot]));
 }
 
 void PointsToGraph::join(ClassId a, ClassId b) {
@@ -76,10 +78,12 @@ uint32_t PointsToGraph::link(uint32_t a, uint32_t b) {
   cells_[b].parent = a;
   kept.kinds |= gone.kinds;
   kept.escaped |= gone.escaped;
-  if (kept.contents == kNone) {
-    kept.contents = gone.contents;
-  } else if (gone.contents != kNone) {
-    todo_.emplace_back(kept.contents, gone.contents);
+  for (size_t slot = 0; slot < kept.contents.size(); ++slot) {
+    if (kept.contents[slot] == kNone) {
+      kept.contents[slot] = gone.contents[slot];
+    } else if (gone.contents[slot] != kNone) {
+      todo_.emplace_back(kept.contents[slot], gone.contents[slot]);
+    }
   }
   if (kept.first_waiting == kNone) {
     kept.first_waiting = gone.first_waiting;
@@ -148,7 +152,9 @@ void PointsToGraph::spread_escape() {
   while (!reached.empty()) {
     const uint32_t id = reached.back();
     reached.pop_back();
-    if (cells_[id].contents != kNone) reach(root(cells_[id].contents));
+    for (const uint32_t behind : cells_[id].contents) {
+      if (behind != kNone) reach(root(behind));
+    }
     if (head_of.empty()) continue;
     for (const uint32_t other : also[head_of[id]]) reach(other);
   }

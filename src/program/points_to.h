@@ -1,8 +1,9 @@
 // The graph below the sharing analysis: classes of objects under unification (Steensgaard, POPL 1996).
 //
-// A ClassId names a class of objects. Every class has at most one class that its contents (the pointers stored in
-// its objects) lead to. A value of the program that may carry a pointer is represented by the class of the
-// objects it may point to, so there is one kind of node for both.
+// A ClassId names a class of objects. Every class has at most one class that the pointers stored in its objects lead
+// to, and one for pointers that were stored as numbers (and may be read as pointers: that one flows into the first).
+// A value of the program that may carry a pointer is represented by the class of the objects it may point to, so
+// there is one kind of node for both.
 //
 // Two ways to say that pointers move from one class to another:
 //   join: the two are one from now on;
@@ -11,6 +12,7 @@
 // Both only ever merge, so the cost is nearly linear in the number of calls. Knows nothing of LLVM.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -35,6 +37,9 @@ constexpr ObjectKinds kForeignFunction = 64;  // outside it, nothing known
 constexpr ObjectKinds kForeign = 128;         // memory that code outside the program may reach: an escape root
 }  // namespace object_kind
 
+// How a pointer is held in memory.
+enum class Held { as_pointer, as_number };
+
 class PointsToGraph {
  public:
   // The class of no object at all: null, undefined, plain numbers. Joining with it does nothing.
@@ -44,7 +49,7 @@ class PointsToGraph {
 
   ClassId make(ObjectKinds kinds = 0);
   void add_object(ClassId at, ObjectKinds kinds);
-  ClassId contents(ClassId of);  // made when there is none yet
+  ClassId contents(ClassId of, Held held = Held::as_pointer);  // made when there is none yet
   void join(ClassId a, ClassId b);
   void flow(ClassId from, ClassId to);
 
@@ -69,7 +74,7 @@ class PointsToGraph {
   // Everything but `parent` is meaningful in the representative of a class only.
   struct Cell {
     uint32_t parent;
-    uint32_t contents = kNone;
+    std::array<uint32_t, 2> contents = {kNone, kNone};  // by Held
     uint32_t first_waiting = kNone;  // list in waiting_: flows that start here, while there is no object
     uint32_t last_waiting = kNone;
     ObjectKinds kinds = 0;

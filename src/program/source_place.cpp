@@ -42,6 +42,38 @@ SourcePlace source_place(const llvm::Instruction& instruction) {
   return source_places(instruction).front();
 }
 
+SourcePlace user_place(const llvm::Instruction& instruction) {
+  const std::vector<SourcePlace> places = source_places(instruction);
+  for (const SourcePlace& place : places)
+    if (place.known() && !place.file.starts_with("/usr/")) return place;
+  return places.front();
+}
+
+std::string short_name(std::string_view name) {
+  constexpr size_t kLong = 60;
+  if (name.size() <= kLong) return std::string(name);
+  std::string out;
+  int depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    // operator<, operator<<, operator>, operator->, operator(): no brackets to match.
+    if (depth == 0 && name.substr(i).starts_with("operator")) {
+      const size_t end = name.find_first_not_of("<>-()=", i + 8);
+      const size_t length = std::min(end, name.size()) - i;
+      // The parameter list that follows an ordinary operator must not be swallowed with it.
+      const size_t kept = name.substr(i + 8).starts_with("()") ? 10 : std::min(length, name.substr(i, length).find('('));
+      out += name.substr(i, kept);
+      i += kept - 1;
+      continue;
+    }
+    const bool opens = c == '<' || c == '(' || c == '[', closes = c == '>' || c == ')' || c == ']';
+    if (opens && depth++ == 0) out += c;
+    if (closes && --depth == 0) out += c;
+    if (!opens && !closes && depth == 0) out += c;
+  }
+  return out;
+}
+
 std::string readable_name(const llvm::Function& function) {
   return llvm::demangle(function.getName().str());
 }

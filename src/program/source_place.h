@@ -4,6 +4,7 @@
 #include <llvm/IR/Instruction.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle {
@@ -22,6 +23,13 @@ struct SourcePlace {
 std::vector<SourcePlace> source_places(const llvm::Instruction& instruction);
 SourcePlace source_place(const llvm::Instruction& instruction);
 
+// The innermost place that is not in a system header: the line of their own code that people look for when the
+// instruction came from a template or an inline function of the library.
+SourcePlace user_place(const llvm::Instruction& instruction);
+
 std::string readable_name(const llvm::Function& function);
+
+// A demangled name without the arguments of templates and functions, for lists: "std::map<>::operator[]()".
+std::string short_name(std::string_view name);
 
 }  // namespace heddle

@@ -5,8 +5,10 @@
 // lets only .llvmbc and .llvmcmd be non-allocated; assembly lets us name the section, works with an external
 // assembler, and stays in the output of -S, so that assembling it later loses nothing.
 //
-// "As code generation sees it": the last extension point of the optimisation pipeline is followed by one pass
-// that changes code (relative lookup tables, from -O1 on). It is run here first; running it again changes nothing.
+// "As code generation sees it": the last extension point of the optimisation pipeline is not its end. From -O1 on,
+// passes that merge constants and rebuild lookup tables follow; storing the module before them made the text
+// of the stored module differ from the program's. So there the module is stored behind the last pass that changes
+// code, by a callback; at -O0 the extension point is the end.
 //
 // heddle cc passes through the environment:
 //   HEDDLE_EMBED_META   JSON stored with the module: command line and folder
@@ -15,9 +17,9 @@
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
-#include <llvm/Transforms/Utils/RelLookupTableConverter.h>
 
 #include <cstdlib>
 #include <string>
@@ -59,21 +61,31 @@ std::string encode_module(const llvm::Module& module) {
   return encode_record(record);
 }
 
+void embed(llvm::Module& module) {
+  const std::string assembly = as_assembly(encode_module(module));
+  if (std::getenv("HEDDLE_EMBED_STRIP") != nullptr) llvm::StripDebugInfo(module);
+  module.appendModuleInlineAsm(assembly);
+}
+
 struct EmbedPass : llvm::PassInfoMixin<EmbedPass> {
   static bool isRequired() { return true; }
-
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    const std::string assembly = as_assembly(encode_module(module));
-    if (std::getenv("HEDDLE_EMBED_STRIP") != nullptr) llvm::StripDebugInfo(module);
-    module.appendModuleInlineAsm(assembly);
+    embed(module);
     return llvm::PreservedAnalyses::none();
   }
 };
 
 void register_callbacks(llvm::PassBuilder& builder) {
   builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
-    if (level != llvm::OptimizationLevel::O0) passes.addPass(llvm::RelLookupTableConverterPass());
-    passes.addPass(EmbedPass());
+    if (level == llvm::OptimizationLevel::O0) passes.addPass(EmbedPass());
+  });
+  llvm::PassInstrumentationCallbacks* callbacks = builder.getPassInstrumentationCallbacks();
+  if (callbacks == nullptr) return;
+  callbacks->registerAfterPassCallback([](llvm::StringRef pass, llvm::Any ir, const llvm::PreservedAnalyses&) {
+    const auto* module = llvm::any_cast<const llvm::Module*>(&ir);
+    // Callbacks are given what they may look at. Nothing but a pass that writes remarks comes behind this one, so
+    // there is no analysis left for the change to make stale.
+    if (module != nullptr && pass == "RelLookupTableConverterPass") embed(const_cast<llvm::Module&>(**module));
   });
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Sharing oracle: does an access that the sharing analysis calls private ever meet another thread?
 
-    run.py --tool INSTRUMENT [--programs N] [--seed S] [--jobs J] [--levels O0,O2] [--keep DIR]
+    run.py --tool INSTRUMENT [--programs N] [--seed S] [--jobs J] [--levels O0,O2,O2s] [--keep DIR]
 
 Makes N random programs (generate.py), judges and instruments them (instrument.cpp), runs them (runtime.c) and
-reports every violation with the command that shows it again. Exit code 1 when there is one.
+reports every violation with the command that shows it again. Exit code 1 when there is one. Levels with an s obey the
+aliasing rules, the others are compiled with -fno-strict-aliasing.
 """
 import argparse
 import concurrent.futures
@@ -26,9 +27,11 @@ def call(*command, **options):
 def check(tool, folder, seed, level):
     """(verdict, text): verdict is ok, violation, limit, or error (a bug of the oracle itself)."""
     base = os.path.join(folder, f"p{seed}-{level}")
+    strict = level.endswith("s")
     with open(base + ".c", "w") as file:
-        file.write(generate.Program(seed).text())
-    steps = [["clang-19", "-w", f"-{level}", "-fno-strict-aliasing", "-c", "-emit-llvm", base + ".c", "-o", base + ".bc"],
+        file.write(generate.Program(seed, strict).text())
+    aliasing = "-fstrict-aliasing" if strict else "-fno-strict-aliasing"
+    steps = [["clang-19", "-w", "-" + level.rstrip("s"), aliasing, "-c", "-emit-llvm", base + ".c", "-o", base + ".bc"],
              [tool, base + ".bc", base + ".i.bc", os.path.join(HERE, "oracle.table")],
              ["clang-19", "-w", "-O0", "-fuse-ld=lld", base + ".i.bc", os.path.join(folder, "runtime.o"), "-pthread", "-o", base]]
     for step in steps:
@@ -69,7 +72,7 @@ def main():
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--levels", default="O0,O2")
+    parser.add_argument("--levels", default="O0,O2,O2s")
     parser.add_argument("--keep", default="")
     options = parser.parse_args()
     if options.keep:

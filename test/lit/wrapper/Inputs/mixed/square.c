@@ -1,0 +1,1 @@
+int foreign_square(int x) { return x * x; }
