@@ -1,6 +1,6 @@
 # One target per folder of src/. scripts/check_layers.py checks the includes against the same table.
 
-# heddle_layer(NAME [DEPS targets...] [HOST_ONLY])
+# heddle_layer(NAME [DEPS targets...])
 #   Static library heddle_NAME of all sources in src/NAME except the tests beside them; the tests become one
 #   executable NAME_test.
 function(heddle_layer name)

@@ -1,7 +1,9 @@
-# One suite for everything: unit tests (GoogleTest executables in build/unit) and end-to-end tests (test/lit).
+# The end-to-end tests. Unit tests are executables of their own in build/unit; scripts/run-tests runs both.
 #
-# Parameters: --param build=DIR, --param set=fast|full. Tests marked "REQUIRES: full" run in the full set only.
+# Parameters: --param build=DIR, --param set=fast|full. Tests marked "REQUIRES: full" run in the full set only, those
+# marked "debian-source" only where the sources of their programs can be had.
 import os
+import subprocess
 import lit.formats
 import lit.util
 
@@ -27,7 +29,25 @@ for name in ("HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
 config.substitutions.append(("%root", root))
 config.substitutions.append(("%build", build))
 
+
+
+def have_debian_sources(programs, libraries):
+    """Downloads (or finds in the cache) all that the tests on real programs need, so that these never fail for the
+    network's sake. Says so when it cannot be had."""
+    fetch = os.path.join(config.test_source_root, "real", "Inputs", "fetch-source")
+    environment = dict(os.environ, XDG_CACHE_HOME=config.environment["XDG_CACHE_HOME"])
+    for command in (["--have"] + programs, ["--install"] + libraries):
+        done = subprocess.run([fetch] + command, env=environment, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            reason = (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]
+            lit_config.note(f"tests on real programs are skipped: {reason}")
+            return False
+    return True
+
+
 if lit_config.params.get("set", "full") == "full":
     config.available_features.add("full")
+    if have_debian_sources(["pbzip2", "memcached"], ["libbz2-dev", "libevent-dev"]):
+        config.available_features.add("debian-source")
 if lit_config.params.get("sanitized"):
     config.available_features.add("sanitized")

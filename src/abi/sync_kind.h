@@ -1,7 +1,7 @@
 /* Kinds of synchronisation operations: the one list that the effects table, the passes, the runtimes and the
  * readers of recordings share. A C header without includes: runtimes use it too.
  *
- * Append at the end of a group only together with a new HEDDLE_MODEL_FORMAT: the numbers are stored in files.
+ * The numbers will be stored in recordings: a new kind goes to the end of the list.
  * X(name, number of object arguments)
  */
 #ifndef HEDDLE_ABI_SYNC_KIND_H

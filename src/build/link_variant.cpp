@@ -6,9 +6,9 @@
 
 #include <array>
 
+#include "base/clang.h"
 #include "base/files.h"
 #include "base/process.h"
-#include "base/version.h"
 
 namespace heddle {
 namespace {
@@ -45,9 +45,10 @@ class Linker {
   Linker(const LinkPlan& plan, const VariantLink& link) : plan_(plan), link_(link) {}
 
   Result<void> run() {
-    std::vector<std::string> argv = {plan_.cxx ? HEDDLE_CLANGXX : HEDDLE_CLANG, link_.object};
+    std::vector<std::string> argv = {clang_path(plan_.cxx ? CompilerMode::cxx : CompilerMode::c), link_.object};
     argv.insert(argv.end(), link_.runtime.begin(), link_.runtime.end());
-    LinkerFlagFilter flags(fs::absolute(link_.program).parent_path());
+    std::error_code ignored;
+    LinkerFlagFilter flags(fs::weakly_canonical(link_.program, ignored).parent_path());
     for (const LinkItem& item : plan_.items) {
       for (std::string& flag : flags.filter(item.flags)) argv.push_back(std::move(flag));
       for (const LinkInput& input : item.input) HEDDLE_TRY(add_input(input, argv));
@@ -55,7 +56,6 @@ class Linker {
     argv.push_back("-o");
     argv.push_back(link_.output);
 
-    std::error_code ignored;
     const bool folder_exists = fs::is_directory(plan_.folder, ignored);
     ProcessOptions options{.folder = folder_exists ? fs::path(plan_.folder) : link_.scratch, .output = ProcessOptions::Output::capture};
     const ProcessEnd end = HEDDLE_TRY(run_process(argv, options));
@@ -69,6 +69,9 @@ class Linker {
       case LinkInput::Kind::modelled:
         return {};
       case LinkInput::Kind::link_time:
+        return Error{.what = "a part of the program is compiled at link time (-flto), where heddle cannot see it",
+                     .where = input.path,
+                     .next = "build the program without -flto"};
       case LinkInput::Kind::by_path:
         argv.push_back(input.path);
         return {};

@@ -34,6 +34,10 @@ int run(int argc, char** argv) {
   add_show(verbs);
   add_variant(verbs);
   add_doctor(verbs);
+  if (argc > 1 && argv[1][0] != '-' && !verbs.has(argv[1])) {
+    fmt::print(stderr, "heddle: there is no verb '{}'\n  next: heddle --help\n", argv[1]);
+    return static_cast<int>(ExitCode::usage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

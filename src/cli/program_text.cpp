@@ -17,8 +17,12 @@ std::string with_commas(uint64_t n) {
   return digits;
 }
 
-std::string counted(uint64_t n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", with_commas(n), n == 1 ? one : many);
+std::string plural(uint64_t n, std::string_view word) {
+  return fmt::format("{}{}", word, n == 1 ? "" : "s");
+}
+
+std::string counted(uint64_t n, std::string_view word) {
+  return fmt::format("{} {}", with_commas(n), plural(n, word));
 }
 
 // Shorter than the absolute path where the file lies below the working folder.
@@ -76,7 +80,7 @@ class Text {
     std::string sources;
     const auto& units = program.units();
     for (size_t i = 0; i < units.size() && i < 3; ++i) sources += fmt::format("{}{}", i > 0 ? ", " : "", units[i].source);
-    line("  {}: {}{}", counted(units.size(), "source file", "source files"), sources, units.size() > 3 ? ", ..." : "");
+    line("  {}: {}{}", counted(units.size(), "source file"), sources, units.size() > 3 ? ", ..." : "");
     if (!program.link_plan()) line("  not linked by heddle cc: no variants can be made of it");
   }
 
@@ -84,12 +88,15 @@ class Text {
     const Program& program = *summary_.program;
     uint64_t paths = 0;
     bool many = false;
-    for (const FunctionSummary& f : summary_.functions) many |= f.paths_split || __builtin_add_overflow(paths, f.paths, &paths);
+    for (const FunctionSummary& f : summary_.functions) {
+      many |= f.paths_split;
+      if (__builtin_add_overflow(paths, f.paths, &paths)) paths = UINT64_MAX;
+    }
     line("");
-    line("  {:>12} functions", with_commas(program.function_count()));
-    line("  {:>12} blocks", with_commas(program.block_count()));
-    line("  {:>12} instructions", with_commas(program.instruction_count()));
-    line("  {:>12} paths{}", with_commas(paths), many ? " (some functions have more than 2^63 and are split)" : "");
+    line("  {:>12} {}", with_commas(program.function_count()), plural(program.function_count(), "function"));
+    line("  {:>12} {}", with_commas(program.block_count()), plural(program.block_count(), "block"));
+    line("  {:>12} {}", with_commas(program.instruction_count()), plural(program.instruction_count(), "instruction"));
+    line("  {:>12} {}{}", with_commas(paths), plural(paths, "path"), many ? " (some functions have more than 2^63 and are split)" : "");
     line("  {:>12} accesses, of these", with_commas(summary_.access_count()));
     for (size_t i = 0; i < kSharings; ++i)
       if (summary_.accesses[i] > 0 || i == 0) line("  {:>16} {}", with_commas(summary_.accesses[i]), sharing_name(static_cast<Sharing>(i)));
@@ -128,7 +135,7 @@ class Text {
     std::vector<Line> lines;
     std::map<std::string, size_t> index;
     for (const AccessSummary& a : summary_.shared) {
-      const std::string place = short_place(a.place);
+      const std::string place = name(short_place(a.place));
       auto [at, fresh] = index.try_emplace(place, lines.size());
       if (fresh) lines.push_back({place, a.place.function});
       Line& entry = lines[at->second];
@@ -137,15 +144,15 @@ class Text {
       entry.updates += a.access.kind == AccessKind::read_modify_write;
       entry.atomics += a.access.atomic;
     }
-    line("\nPossibly shared accesses by source line ({} lines)", with_commas(lines.size()));
+    line("\nPossibly shared accesses by source line ({})", counted(lines.size(), "line"));
     listed(lines, [&](const Line& l) {
       std::string what;
-      auto say = [&](size_t n, const char* one, const char* many) {
-        if (n > 0) what += fmt::format("{}{}", what.empty() ? "" : ", ", counted(n, one, many));
+      auto say = [&](size_t n, const char* word) {
+        if (n > 0) what += fmt::format("{}{}", what.empty() ? "" : ", ", counted(n, word));
       };
-      say(l.reads, "read", "reads");
-      say(l.writes, "write", "writes");
-      say(l.updates, "read-modify-write", "read-modify-writes");
+      say(l.reads, "read");
+      say(l.writes, "write");
+      say(l.updates, "read-modify-write");
       if (l.atomics > 0) what += l.atomics == l.reads + l.writes + l.updates ? " (atomic)" : fmt::format(" ({} atomic)", l.atomics);
       line("  {}  {}  in {}", l.place, what, name(l.function));
     });
@@ -169,7 +176,7 @@ class Text {
     line("\n{}", title);
     listed(group, [&](const auto& entry) {
       const CalleeSummary& callee = entry.second;
-      line("  {}  [{}]  {}: {}", name(callee.name), callee.known, counted(callee.places.size(), "call", "calls"), places(callee.places));
+      line("  {}  [{}]  {}: {}", name(callee.name), callee.known, counted(callee.places.size(), "call"), places(callee.places));
     });
   }
 
@@ -178,7 +185,7 @@ class Text {
     line("\nExternal calls of which nothing is known (what they can reach counts as shared; docs/effects.md tells how");
     line("to describe them)");
     listed(summary_.unknown, [&](const auto& entry) {
-      line("  {}  {}: {}", name(entry.second.name), counted(entry.second.places.size(), "call", "calls"), places(entry.second.places));
+      line("  {}  {}: {}", name(entry.second.name), counted(entry.second.places.size(), "call"), places(entry.second.places));
     });
   }
 

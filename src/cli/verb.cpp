@@ -13,6 +13,11 @@ CLI::App* VerbSet::add(const std::string& name, const std::string& purpose, cons
   return verb;
 }
 
+bool VerbSet::has(const std::string& name) const {
+  const std::vector<CLI::App*> verbs = app_.get_subcommands([&](CLI::App* verb) { return verb->get_name() == name; });
+  return !verbs.empty();
+}
+
 Result<ExitCode> VerbSet::run() {
   return chosen_(common_);
 }

@@ -28,6 +28,8 @@ class VerbSet {
   CLI::App* add(const std::string& name, const std::string& purpose, const std::string& examples,
                 std::function<Result<ExitCode>(const CommonOptions&)> run);
 
+  bool has(const std::string& name) const;
+
   // Runs the chosen verb.
   Result<ExitCode> run();
 

@@ -18,6 +18,8 @@ struct Options {
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   const VariantRecipe* recipe = HEDDLE_TRY(find_variant(options.name));
   const Variant variant = HEDDLE_TRY(obtain_variant(options.command[0], *recipe));
+  if (common.verbose)
+    fmt::print(stderr, "heddle: {} {}\n", variant.from_cache ? "from the cache:" : "built:", variant.executable.string());
   if (options.run) {
     std::vector<std::string> argv = options.command;
     argv[0] = variant.executable;

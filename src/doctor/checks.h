@@ -26,7 +26,7 @@ inline Finding missing(std::string finding, std::string meaning, std::string rem
   return {CheckStatus::missing, std::move(finding), std::move(meaning), std::move(remedy)};
 }
 
-// doctor_tools.cpp
+// tools.cpp
 Finding check_version(const Machine& machine);
 Finding check_clang(const Machine& machine);
 Finding check_libraries(const Machine& machine);
@@ -36,23 +36,23 @@ Finding check_gdb(const Machine& machine);
 Finding check_kernel(const Machine& machine);
 Finding check_distribution(const Machine& machine);
 
-// doctor_cpu.cpp
+// cpu.cpp
 Finding check_cpu(const Machine& machine);
 Finding check_core_count(const Machine& machine);
 Finding check_clock(const Machine& machine);
 
-// doctor_tracing.cpp, doctor_pt.cpp
+// tracing.cpp, pt.cpp
 Finding check_perf(const Machine& machine);
 Finding check_perf_rights(const Machine& machine);
 Finding check_intel_pt(const Machine& machine);
 
-// doctor_cores.cpp
+// cores.cpp
 Finding check_core_pattern(const Machine& machine);
 Finding check_core_limit(const Machine& machine);
 Finding check_ptrace(const Machine& machine);
 Finding check_addresses(const Machine& machine);
 
-// doctor_space.cpp
+// space.cpp
 Finding check_memory(const Machine& machine);
 Finding check_overcommit(const Machine& machine);
 Finding check_map_count(const Machine& machine);
@@ -60,7 +60,7 @@ Finding check_thread_limit(const Machine& machine);
 Finding check_cache(const Machine& machine);
 Finding check_disk(const Machine& machine);
 
-// doctor_parts.cpp
+// parts.cpp
 Finding check_compiler_wrapper(const Machine& machine);
 Finding check_plugin(const Machine& machine);
 Finding check_runtimes(const Machine& machine);

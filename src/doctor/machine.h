@@ -1,5 +1,5 @@
 // What `heddle doctor` may ask the machine. Everything a check learns comes through here, so a test can invent
-// a machine (doctor_fake_machine.h) and state what the check must say about it.
+// a machine (fake_machine.h) and state what the check must say about it.
 #pragma once
 
 #include <cstdint>

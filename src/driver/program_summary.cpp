@@ -22,13 +22,10 @@ SourcePlace place_of(const llvm::Function& function) {
   return place;
 }
 
-// Paths as the recorder will number them: a call into the program ends a segment, since the callee's come next.
+// Paths as the recorder will number them.
 void count_paths(const llvm::Function& function, const EffectsTable& effects, FunctionSummary& summary) {
   const ControlFlow flow(function);
-  const PathNumbering paths(flow, {.cuts = [&](const llvm::CallBase& call) {
-    const CallClass cls = classify_call(call, effects).cls;
-    return cls == CallClass::inside || cls == CallClass::indirect;
-  }});
+  const PathNumbering paths(flow, {.cuts = [&](const llvm::CallBase& call) { return cuts_path(classify_call(call, effects)); }});
   summary.paths = paths.path_count();
   summary.paths_split = paths.split_for_size();
 }
@@ -152,7 +149,7 @@ Result<ProgramSummary> summarise_program(const std::filesystem::path& binary,
       for (const LinkInput& input : item.input)
         if (input.kind == LinkInput::Kind::link_time) summary.link_time_objects.push_back(input.path);
 
-  SharingResult sharing = analyse_sharing(program.module(), effects, {.foreign_callers = !program.foreign_functions().empty()});
+  SharingResult sharing = analyse_sharing(program.module(), effects, {.foreign_callers = program.has_foreign_callers()});
   summary.accesses = sharing.counts;
   for (size_t i = 0; i < sharing.accesses.size(); ++i) {
     const Access& access = sharing.accesses[i];

@@ -18,7 +18,7 @@ struct LinkInput {
     foreign,    // object without a model: `members` has it, whole
     archive,    // static library: `members` has those without a model
     by_path,    // shared libraries, linker scripts, system libraries, what is too large to keep: used where it is
-    link_time,  // LLVM bitcode (-flto): compiled by the linker, so heddle has no model of it
+    link_time,  // source, object or library with LLVM bitcode (-flto): the linker compiles it, heddle has no model
   };
   struct Member {
     std::string name;

@@ -27,8 +27,8 @@ bool no_bytes(const llvm::Value* length) {
   return constant != nullptr && constant->isZero();
 }
 
-// The whole vector is the most that a masked operation touches. For gather and scatter `pointer` is a vector and
-// the bytes lie apart: the size is that of all lanes together.
+// The whole vector is the most that a masked operation touches. For gather and scatter `pointer` is a vector
+// and the bytes lie apart: the size is that of all lanes together.
 void append_masked(const llvm::IntrinsicInst& call, std::vector<Access>& out) {
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::masked_load:
@@ -60,8 +60,9 @@ void append_transfer(const llvm::AnyMemTransferInst& call, std::vector<Access>& 
   out.push_back(access);
 }
 
-// Processor-specific intrinsics are many; their attributes say what they do to their pointer arguments. Only the
-// families that move data count: prefetches and cache flushes are no accesses, but saying that they are is harmless.
+// Processor-specific intrinsics are many; their attributes say what they do to their pointer arguments. Only
+// the families that move data count: prefetches and cache flushes are no accesses, but saying that they are is
+// harmless.
 void append_target_specific(const llvm::IntrinsicInst& call, std::vector<Access>& out) {
   if (!call.getCalledFunction()->getName().starts_with("llvm.x86.") || !call.mayReadOrWriteMemory()) return;
   for (const llvm::Use& argument : call.args()) {
@@ -74,7 +75,8 @@ void append_target_specific(const llvm::IntrinsicInst& call, std::vector<Access>
 }
 
 void append_intrinsic(const llvm::IntrinsicInst& call, std::vector<Access>& out) {
-  if (const auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) return append_transfer(*transfer, out);
+  if (const auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call))
+    return append_transfer(*transfer, out);
   if (const auto* set = llvm::dyn_cast<llvm::AnyMemSetInst>(&call)) {
     if (no_bytes(set->getLength())) return;
     out.push_back({.instruction = &call,

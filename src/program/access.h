@@ -1,4 +1,5 @@
-// Accesses: the places of the program that read or write memory, and whether another thread can reach that memory.
+// Accesses: the places of the program that read or write memory, and whether another thread can reach that
+// memory.
 #pragma once
 
 #include <llvm/IR/Instruction.h>
@@ -37,7 +38,8 @@ struct Access {
   bool atomic = false;
 };
 
-// Appends the accesses of one instruction, unjudged (`shared`). memcpy and memmove give the read, then the write.
+// Appends the accesses of one instruction, unjudged (`shared`). memcpy and memmove give the read, then the
+// write.
 void append_accesses(const llvm::Instruction& instruction, std::vector<Access>& out);
 
 }  // namespace heddle

@@ -70,4 +70,22 @@ CallInfo classify_call(const llvm::CallBase& call, const EffectsTable& effects) 
   return {.cls = class_of(found), .callee = callee, .effects = found};
 }
 
+bool cuts_path(const CallInfo& call) {
+  switch (call.cls) {
+    case CallClass::inside:
+    case CallClass::indirect:
+    case CallClass::unknown_external:
+      return true;
+    case CallClass::synchronisation:
+    case CallClass::allocation:
+    case CallClass::known_external:
+      return call.effects->no_return || !call.effects->calls.empty() || call.effects->sync == HEDDLE_SYNC_thread_exit ||
+             call.effects->sync == HEDDLE_SYNC_once;
+    case CallClass::intrinsic:
+    case CallClass::inline_assembly:
+      return false;
+  }
+  return true;
+}
+
 }  // namespace heddle

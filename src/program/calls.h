@@ -13,7 +13,7 @@ enum class CallClass {
   inside,             // a function defined in the program
   indirect,           // through a pointer: inside or outside, decided at run time
   synchronisation,    // pthread, C11 threads, semaphores, futex, what libstdc++ calls
-  allocation,         // malloc family, operator new and delete, mmap-free helpers
+  allocation,         // malloc family, operator new and delete
   known_external,     // in the effects table
   unknown_external,   // outside, nothing known
   intrinsic,          // LLVM's own: no call at run time, or a memory intrinsic (see access.h)
@@ -31,5 +31,9 @@ struct CallInfo {
 // Looks through pointer casts and aliases. `syscall(SYS_futex, ...)` is synchronisation (kind futex) when the
 // number is a constant; other constant numbers are looked up as "syscall:NUMBER", variable ones are unknown.
 CallInfo classify_call(const llvm::CallBase& call, const EffectsTable& effects);
+
+// Does a path segment end at this call (path_numbering.h)? Where code of the program may run before it returns, the
+// callee's segments come next; where it may not return at all, the segment would be lost.
+bool cuts_path(const CallInfo& call);
 
 }  // namespace heddle

@@ -45,6 +45,13 @@ Error no_model(const std::filesystem::path& binary, const ElfFile& elf) {
                        : "build it with CC=heddle-cc CXX=heddle-c++ (for example: make clean && make CC=heddle-cc)"};
 }
 
+Error link_time_only(const std::filesystem::path& binary) {
+  return Error{.what = "there is no program model inside, though heddle cc linked the program",
+               .where = binary,
+               .why = "all of it was compiled at link time (-flto) or by another compiler",
+               .next = "build it without -flto, with CC=heddle-cc CXX=heddle-c++"};
+}
+
 // A libtool wrapper script is the most common wrong file: say where the program is.
 std::optional<Error> script_error(const std::filesystem::path& binary) {
   Result<std::string> text = read_file(binary);
@@ -79,11 +86,12 @@ Error bad_module(const std::string& name, const TranslationUnit& unit, std::stri
                .next = "build the program again with heddle cc"};
 }
 
-// What crt1.o, crti.o and crtbegin.o bring into every program.
+// What crt1.o, crti.o, crtbegin.o and libc_nonshared.a bring into a program: code that calls nothing of it.
 bool is_startup_code(std::string_view name) {
   static const std::unordered_set<std::string_view> kNames = {
       "_start", "_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux",
-      "frame_dummy", "_dl_relocate_static_pie", "__libc_csu_init", "__libc_csu_fini"};
+      "frame_dummy", "_dl_relocate_static_pie", "__libc_csu_init", "__libc_csu_fini", "atexit", "at_quick_exit",
+      "pthread_atfork", "__pthread_atfork", "__stack_chk_fail_local", "stat", "fstat", "lstat", "mknod"};
   return kNames.contains(name);
 }
 
@@ -126,8 +134,9 @@ Result<Linking> link_records(std::string_view modules, std::string_view links, c
     record.body.clear();
     model.units.push_back(std::move(unit));
   }
-  // Several plans: partial links came first, the last one made the file.
-  if (!plans.empty()) model.link_plan = HEDDLE_TRY(LinkPlan::from_record(plans.back()));
+  // heddle cc puts its record in front of all inputs: the first one is of the link that made this file, others
+  // came with partially linked inputs.
+  if (!plans.empty()) model.link_plan = HEDDLE_TRY(LinkPlan::from_record(plans.front()));
   return out;
 }
 
@@ -144,6 +153,7 @@ Result<LoadedModel> load_model(const std::filesystem::path& binary) {
     return elf.error();
   }
   const std::optional<std::string_view> modules = elf->section(HEDDLE_SECTION_MODULE);
+  if (!modules && elf->section(HEDDLE_SECTION_LINK)) return link_time_only(binary);
   if (!modules) return no_model(binary, *elf);
   Linking linking = HEDDLE_TRY(link_records(*modules, elf->section(HEDDLE_SECTION_LINK).value_or(""), binary.string()));
   LoadedModel model = std::move(linking.model);

@@ -69,7 +69,8 @@ PointerFlow::Carry PointerFlow::carry_of(llvm::Type* type) {
   if (known != carries_.end()) return known->second;
   Carry carry = Carry::nothing;
   for (llvm::Type* member : type->subtypes()) carry = std::max(carry, carry_of(member));
-  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(type); vector != nullptr && carry == Carry::nothing) {
+  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(type);
+      vector != nullptr && carry == Carry::nothing) {
     const llvm::TypeSize bits = module_.getDataLayout().getTypeSizeInBits(type);
     if (bits.isScalable() || bits.getFixedValue() >= 64) carry = Carry::maybe;
   }
@@ -113,7 +114,8 @@ ClassId PointerFlow::constant_target(const llvm::Constant* constant) {
     const llvm::Function* resolver = ifunc->getResolverFunction();
     return resolver == nullptr ? foreign_ : returned(*resolver).target;
   }
-  if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(constant)) return expression_target(*expression);
+  if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(constant))
+    return expression_target(*expression);
   if (const auto* equivalent = llvm::dyn_cast<llvm::DSOLocalEquivalent>(constant)) {
     return target(equivalent->getGlobalValue());
   }
@@ -140,11 +142,12 @@ ClassId PointerFlow::expression_target(const llvm::ConstantExpr& expression) {
   return all;
 }
 
-// The tables behind C++ classes of a library. What their entries lead to is foreign code, but the objects that hold
-// a pointer to such a table do not point to foreign memory by that.
+// The tables behind C++ classes of a library. What their entries lead to is foreign code, but the objects that
+// hold a pointer to such a table do not point to foreign memory by that.
 static bool is_foreign_class_table(const llvm::GlobalVariable& variable) {
   const llvm::StringRef name = variable.getName();
-  return name.starts_with("_ZTV") || name.starts_with("_ZTT") || name.starts_with("_ZTI") || name.starts_with("_ZTC");
+  return name.starts_with("_ZTV") || name.starts_with("_ZTT") || name.starts_with("_ZTI") ||
+         name.starts_with("_ZTC");
 }
 
 ClassId PointerFlow::variable_object(const llvm::GlobalVariable& variable) {
@@ -156,7 +159,9 @@ ClassId PointerFlow::variable_object(const llvm::GlobalVariable& variable) {
   }
   // A library may well have its own pointers to its thread-local variables (errno is a function for a reason).
   if (outside && !variable.isConstant()) return foreign_;
-  const ObjectKinds kind = variable.isThreadLocal() ? kThreadLocal : variable.isConstant() ? kConstant : kGlobal;
+  const ObjectKinds kind = variable.isThreadLocal() ? kThreadLocal
+                           : variable.isConstant()  ? kConstant
+                                                    : kGlobal;
   const ClassId object = graph_.make(kind);
   const bool visible_outside = outside || (options_.foreign_callers && !variable.hasLocalLinkage());
   if (visible_outside && kind == kConstant) {
@@ -167,8 +172,9 @@ ClassId PointerFlow::variable_object(const llvm::GlobalVariable& variable) {
   return object;
 }
 
-// Descriptions of types refer to each other and to the runtime's virtual tables. Only the runtime follows these: the
-// program reads the name. Virtual tables refer to them, so that otherwise all functions in tables would meet here.
+// Descriptions of types refer to each other and to the runtime's virtual tables. Only the runtime follows
+// these: the program reads the name. Virtual tables refer to them, so that otherwise all functions in tables
+// would meet here.
 static bool only_for_runtime(const llvm::GlobalVariable& holder, const llvm::Constant& member) {
   const auto* referred = llvm::dyn_cast<llvm::GlobalVariable>(member.stripInBoundsConstantOffsets());
   if (referred == nullptr || !holder.getName().starts_with("_ZTI")) return false;
@@ -184,7 +190,8 @@ void PointerFlow::visit_initialiser(const llvm::GlobalVariable& variable) {
     const llvm::Constant* constant = todo.pop_back_val();
     if (llvm::isa<llvm::ConstantData>(constant) || !seen.insert(constant).second) continue;
     if (llvm::isa<llvm::ConstantAggregate>(constant)) {
-      for (const llvm::Use& member : constant->operands()) todo.push_back(llvm::cast<llvm::Constant>(member.get()));
+      for (const llvm::Use& member : constant->operands())
+        todo.push_back(llvm::cast<llvm::Constant>(member.get()));
     } else if (!only_for_runtime(variable, *constant)) {
       store(carrier(constant), target(&variable), false);
     }
@@ -255,187 +262,8 @@ void PointerFlow::join_contents(ClassId a, ClassId b) {
 }
 
 void PointerFlow::become_own_contents(ClassId object) {
-  for (const Held held : {Held::as_pointer, Held::as_number}) graph_.join(graph_.contents(object, held), object);
-}
-
-void PointerFlow::visit_function(const llvm::Function& function) {
-  for (const llvm::Argument& argument : function.args()) {
-    if (argument.hasByValAttr()) graph_.add_object(target(&argument), kStack);
-  }
-  const bool entry = function.getName() == "main";
-  if (entry || (options_.foreign_callers && !function.hasLocalLinkage())) called_from_outside(function);
-  for (const llvm::BasicBlock& block : function) {
-    for (const llvm::Instruction& instruction : block) visit(instruction);
-  }
-  visit_narrow_copies(function);
-}
-
-void PointerFlow::visit(const llvm::Instruction& instruction) {
-  switch (instruction.getOpcode()) {
-    case llvm::Instruction::Alloca:
-      return define(instruction, graph_.make(kStack));
-    case llvm::Instruction::Load:
-      return visit_load(instruction, instruction.getOperand(0));
-    case llvm::Instruction::Store:
-      return visit_store(instruction, instruction.getOperand(0), instruction.getOperand(1));
-    case llvm::Instruction::AtomicCmpXchg: {
-      const auto& exchange = llvm::cast<llvm::AtomicCmpXchgInst>(instruction);
-      visit_store(exchange, exchange.getNewValOperand(), exchange.getPointerOperand());
-      return visit_load(instruction, exchange.getPointerOperand());
-    }
-    case llvm::Instruction::AtomicRMW:
-      return visit_update(llvm::cast<llvm::AtomicRMWInst>(instruction));
-    case llvm::Instruction::GetElementPtr:
-      return visit_address(llvm::cast<llvm::GetElementPtrInst>(instruction));
-    case llvm::Instruction::Call:
-    case llvm::Instruction::Invoke:
-    case llvm::Instruction::CallBr:
-      return visit_call(llvm::cast<llvm::CallBase>(instruction));
-    case llvm::Instruction::LandingPad:
-      return assign(carrier(&instruction), as_pointer(exceptions_));
-    case llvm::Instruction::Ret: {
-      if (instruction.getNumOperands() == 0) return;
-      return assign(returned(*instruction.getFunction()), carrier(instruction.getOperand(0)));
-    }
-    case llvm::Instruction::VAArg:
-      return visit_load(instruction, instruction.getOperand(0));
-    case llvm::Instruction::PHI:
-    case llvm::Instruction::Freeze:
-    case llvm::Instruction::ExtractValue:
-    case llvm::Instruction::InsertValue:
-    case llvm::Instruction::ShuffleVector:
-    case llvm::Instruction::BitCast:
-    case llvm::Instruction::AddrSpaceCast:
-    case llvm::Instruction::PtrToInt:
-    case llvm::Instruction::IntToPtr:
-    case llvm::Instruction::Trunc:
-    case llvm::Instruction::ZExt:
-    case llvm::Instruction::SExt:
-    case llvm::Instruction::Select:          // the condition carries nothing: a vector of up to 63 bits, or bits
-    case llvm::Instruction::ExtractElement:  // an index may look like a number that holds a pointer: harmless
-    case llvm::Instruction::InsertElement:
-      if (carry_of(instruction.getType()) == Carry::nothing) return;
-      for (const llvm::Use& operand : instruction.operands()) assign(instruction, operand.get());
-      return;
-    default:
-      if (const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) visit_arithmetic(*operation);
-  }
-}
-
-void PointerFlow::visit_load(const llvm::Instruction& result, const llvm::Value* pointer) {
-  if (carry_of(result.getType()) == Carry::pointer) return define(result, graph_.contents(target(pointer)));
-  load(carrier(&result), target(pointer), is_marked_number(result));
-}
-
-void PointerFlow::visit_store(const llvm::Instruction& instruction, const llvm::Value* value,
-                              const llvm::Value* pointer) {
-  store(carrier(value), target(pointer), is_marked_number(instruction));
-}
-
-void PointerFlow::visit_update(const llvm::AtomicRMWInst& update) {
-  visit_load(update, update.getPointerOperand());
-  switch (update.getOperation()) {
-    case llvm::AtomicRMWInst::Sub:  // the operand is a distance
-    case llvm::AtomicRMWInst::FAdd:
-    case llvm::AtomicRMWInst::FSub:
-      return;
-    default:
-      return visit_store(update, update.getValOperand(), update.getPointerOperand());
-  }
-}
-
-// The base carries, the indices are numbers; unless the base is null and the "index" is the address.
-void PointerFlow::visit_address(const llvm::GetElementPtrInst& address) {
-  const ClassId base = target(address.getPointerOperand());
-  if (base != kNothing) return define(address, base);
-  for (const llvm::Use& index : address.indices()) assign(address, index.get());
-}
-
-static bool is_difference(const llvm::BinaryOperator& operation) {
-  return llvm::isa<llvm::PtrToIntOperator>(operation.getOperand(1));
-}
-
-// x / c * c: rounding down to a multiple.
-static const llvm::Value* rounded(const llvm::BinaryOperator& product) {
-  const auto* quotient = llvm::dyn_cast<llvm::BinaryOperator>(product.getOperand(0));
-  if (quotient == nullptr || quotient->getOpcode() != llvm::Instruction::UDiv) return nullptr;
-  return quotient->getOperand(1) == product.getOperand(1) ? quotient->getOperand(0) : nullptr;
-}
-
-void PointerFlow::visit_arithmetic(const llvm::BinaryOperator& operation) {
-  if (carry_of(operation.getType()) == Carry::nothing) return;
-  const auto operand = [&](const llvm::Value* value) {
-    const Carrier from = carrier(value);
-    if (!from.empty()) compute(carrier(&operation), from);
-  };
-  switch (operation.getOpcode()) {
-    case llvm::Instruction::Add:
-    case llvm::Instruction::Or:
-    case llvm::Instruction::And:
-    case llvm::Instruction::Xor:
-      operand(operation.getOperand(0));
-      return operand(operation.getOperand(1));
-    case llvm::Instruction::Sub:
-      if (!is_difference(operation)) operand(operation.getOperand(0));
-      return;
-    case llvm::Instruction::Shl:
-    case llvm::Instruction::LShr:
-    case llvm::Instruction::AShr:
-      return operand(operation.getOperand(0));
-    case llvm::Instruction::Mul:
-      if (const llvm::Value* whole = rounded(operation)) operand(whole);
-      return;
-    default:
-      return;
-  }
-}
-
-void PointerFlow::visit_intrinsic(const llvm::IntrinsicInst& call) {
-  if (const auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) {
-    return copy_contents(target(transfer->getRawDest()), target(transfer->getRawSource()));
-  }
-  switch (call.getIntrinsicID()) {
-    case llvm::Intrinsic::vastart:
-      return graph_.join(graph_.contents(target(call.getArgOperand(0))), variadic_area(*call.getFunction()));
-    case llvm::Intrinsic::vacopy:
-      return copy_contents(target(call.getArgOperand(0)), target(call.getArgOperand(1)));
-    case llvm::Intrinsic::masked_load:
-    case llvm::Intrinsic::masked_gather:
-      assign(call, call.getArgOperand(call.arg_size() - 1));  // lanes that are not loaded
-      return visit_load(call, call.getArgOperand(0));
-    case llvm::Intrinsic::masked_expandload:
-      assign(call, call.getArgOperand(2));
-      return visit_load(call, call.getArgOperand(0));
-    case llvm::Intrinsic::masked_store:
-    case llvm::Intrinsic::masked_scatter:
-    case llvm::Intrinsic::masked_compressstore:
-      return visit_store(call, call.getArgOperand(0), call.getArgOperand(1));
-    case llvm::Intrinsic::stacksave:
-    case llvm::Intrinsic::frameaddress:
-    case llvm::Intrinsic::returnaddress:
-    case llvm::Intrinsic::addressofreturnaddress:
-    case llvm::Intrinsic::sponentry:
-    case llvm::Intrinsic::objectsize:
-      return;
-    default:
-      return visit_other_intrinsic(call);
-  }
-}
-
-// Arithmetic, annotations, casts in disguise: what goes in may come out. Those that touch memory (processor-specific
-// loads and stores) may also move between their arguments and the memory these point to.
-void PointerFlow::visit_other_intrinsic(const llvm::IntrinsicInst& call) {
-  const bool touches_memory =
-      call.getCalledFunction()->getName().starts_with("llvm.x86.") && call.mayReadOrWriteMemory();
-  if (!touches_memory && carry_of(call.getType()) == Carry::nothing) return;
-  for (const llvm::Use& argument : call.args()) {
-    assign(call, argument.get());
-    if (!touches_memory || !argument->getType()->isPtrOrPtrVectorTy()) continue;
-    visit_load(call, argument.get());
-    for (const llvm::Use& stored : call.args()) {
-      if (stored.get() != argument.get()) visit_store(call, stored.get(), argument.get());
-    }
-  }
+  for (const Held held : {Held::as_pointer, Held::as_number})
+    graph_.join(graph_.contents(object, held), object);
 }
 
 }  // namespace heddle

@@ -1,26 +1,31 @@
 // Where pointers go in a module: the constraints that its instructions put on the points-to graph.
 //
-// Files: pointer_flow.cpp (values, constants, instructions), pointer_flow_calls.cpp (calls inside the program and
-// through pointers), pointer_flow_external.cpp (calls that leave it), pointer_flow_bytes.cpp (pointers that are
-// copied in pieces).
+// Files: pointer_flow.cpp (values and constants), pointer_flow_instructions.cpp, pointer_flow_calls.cpp (calls
+// inside the program and through pointers), pointer_flow_external.cpp (calls that leave it),
+// pointer_flow_bytes.cpp (pointers that are copied in pieces).
 //
-// What counts as a pointer: pointers, and everything a pointer fits in: integers and floating point numbers of 64 bits or
-// more (clang copies unions and short structures through them), vectors of that size, aggregates of these.
+// What counts as a pointer: pointers, and everything a pointer fits in: integers and floating point numbers of
+// 64 bits or more (clang copies unions and short structures through them), vectors of that size, aggregates of
+// these.
 //
-// Numbers that lie beside pointers are the enemy of precision: `total += node->value` must not make everything that
-// node->next leads to as shared as `total`. So memory has two contents (Held), and a number in a register has two
-// parts: `target`, what was stored as a pointer and is copied unseen (memcpy of 8 bytes becomes a load and a store of
-// i64), and `numbers`, what is or was an integer. A load that the compiler marked as one of a number (type-based alias
-// information, so from -O1 on) has no first part.
+// Numbers that lie beside pointers are the enemy of precision: `total += node->value` must not make everything
+// that node->next leads to as shared as `total`. So memory has two contents (Held), and a number in a register
+// has two parts: `target`, what was stored as a pointer and is copied unseen (memcpy of 8 bytes becomes a load
+// and a store of i64), and `numbers`, what is or was an integer. A load that the compiler marked as one of a
+// number (type-based alias information, so from -O1 on) has no first part.
 //
 // Assumptions, each a way to be wrong about a program that breaks it:
-//   - what is marked as a load of a number does not read memory that was written as a pointer: the optimiser has
-//     assumed it before us (-fno-strict-aliasing leaves no marks). A number that was made from a pointer is fine;
+//   - what is marked as a load of a number does not read memory that was written as a pointer: the optimiser
+//   has
+//     assumed it before us (-fno-strict-aliasing leaves no marks). A number that was made from a pointer is
+//     fine;
 //   - arithmetic: +, |, &, ^, shifts, - with a plain number, and x / c * c keep a pointer in an integer (tags,
-//     alignment, packed words). The difference of two pointers is a number, and so is any other product, quotient
-//     or remainder: objects are not found by their distance from other objects (self-relative pointers);
+//     alignment, packed words). The difference of two pointers is a number, and so is any other product,
+//     quotient or remainder: objects are not found by their distance from other objects (self-relative
+//     pointers);
 //   - pieces: pointer_flow_bytes.cpp says which copies by bytes, half words and words are seen;
-//   - a pointer that leaves the program in a file, pipe or socket comes back through a function whose effects say `input`;
+//   - a pointer that leaves the program in a file, pipe or socket comes back through a function whose effects
+//   say `input`;
 //   - the effects table is right.
 #pragma once
 
@@ -28,8 +33,8 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/InstrTypes.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
@@ -74,8 +79,8 @@ class PointerFlow {
     Carrier value;
     bool by_value = false;
   };
-  // A call whose callee is known by its class only. Callbacks made by the library have no instruction and may have any
-  // number of arguments, all the same.
+  // A call whose callee is known by its class only. Callbacks made by the library have no instruction and may
+  // have any number of arguments, all the same.
   struct IndirectCall {
     const llvm::CallBase* call = nullptr;
     size_t index = 0;  // in indirect_calls_
@@ -98,6 +103,11 @@ class PointerFlow {
   void load(Carrier to, ClassId object, bool number);
   void store(Carrier from, ClassId object, bool number);
   void visit_initialiser(const llvm::GlobalVariable& variable);
+  void copy_contents(ClassId to, ClassId from);
+  void join_contents(ClassId a, ClassId b);
+  void become_own_contents(ClassId object);
+
+  // pointer_flow_instructions.cpp
   void visit_function(const llvm::Function& function);
   void visit(const llvm::Instruction& instruction);
   void visit_load(const llvm::Instruction& result, const llvm::Value* pointer);
@@ -107,9 +117,6 @@ class PointerFlow {
   void visit_arithmetic(const llvm::BinaryOperator& operation);
   void visit_intrinsic(const llvm::IntrinsicInst& call);
   void visit_other_intrinsic(const llvm::IntrinsicInst& call);
-  void copy_contents(ClassId to, ClassId from);
-  void join_contents(ClassId a, ClassId b);
-  void become_own_contents(ClassId object);
 
   // pointer_flow_calls.cpp
   void visit_call(const llvm::CallBase& call);
@@ -155,7 +162,8 @@ class PointerFlow {
   const EffectsTable& effects_;
   const SharingOptions& options_;
   PointsToGraph graph_;
-  // All that code outside the program may reach. It may store any of it anywhere in it: one class, its own contents.
+  // All that code outside the program may reach. It may store any of it anywhere in it: one class, its own
+  // contents.
   ClassId foreign_;
   // An imaginary object that holds the bytes that went out of the program until they come back.
   ClassId outside_;
@@ -169,7 +177,7 @@ class PointerFlow {
   llvm::DenseMap<const llvm::Function*, ClassId> variadic_areas_;
   llvm::DenseMap<const llvm::CallBase*, ClassId> allocated_;
   std::vector<const llvm::Function*> address_taken_;  // in the order found
-  std::deque<IndirectCall> indirect_calls_;           // a deque: binding adds more while we hold pointers to some
+  std::deque<IndirectCall> indirect_calls_;  // a deque: binding adds more while we hold pointers to some
   llvm::DenseSet<const llvm::Function*> called_from_outside_;
   llvm::DenseSet<std::pair<size_t, const llvm::Function*>> bound_externals_;  // (index of the call, callee)
 };

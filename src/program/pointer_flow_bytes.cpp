@@ -1,17 +1,19 @@
 // Pointers copied in pieces: byte loops, halves, serialised pointers.
 //
-// A value of less than 64 bits holds no pointer, but a loop over such values can copy one. Treating every narrow
-// load that is stored again as a copy of pointers would join everything: `b->length = a->length` stands in every
-// program. So:
-//   - a narrow load whose value is stored (through conversions, phi, select, shifts and or) copies contents, unless one
+// A value of less than 64 bits holds no pointer, but a loop over such values can copy one. Treating every
+// narrow load that is stored again as a copy of pointers would join everything: `b->length = a->length` stands
+// in every program. So:
+//   - a narrow load whose value is stored (through conversions, phi, select, shifts and or) copies contents,
+//   unless one
 //     of the two addresses is a constant offset from a pointer: then it is a field or an element of its own; or
 //     the compiler has marked one of the two as an access to an int, short or the like (see type_marks.h);
-//   - copies at constant offsets count together: when those between the same two objects cover 8 adjacent bytes,
+//   - copies at constant offsets count together: when those between the same two objects cover 8 adjacent
+//   bytes,
 //     they copy contents after all (an unrolled loop);
 //   - a byte cut out of a pointer-sized integer by a shift and stored, and a narrow load shifted by whole bytes
 //     into one, carry what they were cut from.
-// Not seen: bytes that travel through function arguments, results or arithmetic other than the above; a byte loop
-// unrolled by hand where only one side has constant offsets.
+// Not seen: bytes that travel through function arguments, results or arithmetic other than the above; a byte
+// loop unrolled by hand where only one side has constant offsets.
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
@@ -138,7 +140,8 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
     if (!at_constant_offset(to) && !at_constant_offset(from)) return copy_contents(target(to), target(from));
     const Position target_position = position_of(to, layout);
     const Position source_position = position_of(from, layout);
-    Pieces& pieces = groups[{target_position.base, source_position.base, target_position.offset - source_position.offset}];
+    Pieces& pieces =
+        groups[{target_position.base, source_position.base, target_position.offset - source_position.offset}];
     const auto size = static_cast<int64_t>(layout.getTypeStoreSize(load.getType()).getFixedValue());
     pieces.ranges.emplace_back(source_position.offset, source_position.offset + size);
     pieces.to = to;
@@ -159,8 +162,8 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
     for (const llvm::Instruction& instruction : block) {
       if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
         if (is_narrow(store->getValueOperand()->getType())) visit_narrow_store(*store);
-      } else if (instruction.getOpcode() == llvm::Instruction::Shl && carry_of(instruction.getType()) != Carry::nothing &&
-                 shifts_whole_bytes(instruction)) {
+      } else if (instruction.getOpcode() == llvm::Instruction::Shl &&
+                 carry_of(instruction.getType()) != Carry::nothing && shifts_whole_bytes(instruction)) {
         for (const llvm::LoadInst* piece : trace(instruction.getOperand(0)).loads) {
           if (!is_marked_number(*piece)) load(carrier(&instruction), target(piece->getPointerOperand()), false);
         }

@@ -1,9 +1,9 @@
 // Calls inside the program, and calls through pointers.
 //
-// A call through a pointer goes to the functions in the pointer's class that take no more arguments than it gives
-// (callbacks that ignore their last parameters are common in C). Classes grow while such calls are bound, so this
-// is repeated until nothing changes. All functions of one shape in one class are made one signature first: the
-// cost is calls plus functions, not calls times functions.
+// A call through a pointer goes to the functions in the pointer's class that take no more arguments than it
+// gives (callbacks that ignore their last parameters are common in C). Classes grow while such calls are bound,
+// so this is repeated until nothing changes. All functions of one shape in one class are made one signature
+// first: the cost is calls plus functions, not calls times functions.
 #include <llvm/ADT/MapVector.h>
 #include <llvm/IR/InlineAsm.h>
 
@@ -35,10 +35,11 @@ void PointerFlow::visit_call(const llvm::CallBase& call) {
   }
 }
 
-// Assembly may do anything with what it is given. Without anything that could be a pointer its numbers (time stamps,
-// processor features) are numbers.
+// Assembly may do anything with what it is given. Without anything that could be a pointer its numbers (time
+// stamps, processor features) are numbers.
 void PointerFlow::visit_assembly(const llvm::CallBase& call) {
-  const bool given = llvm::any_of(call.args(), [&](const llvm::Use& use) { return !carrier(use.get()).empty(); });
+  const bool given =
+      llvm::any_of(call.args(), [&](const llvm::Use& use) { return !carrier(use.get()).empty(); });
   if (given || carry_of(call.getType()) == Carry::pointer) call_unknown(call);
 }
 
@@ -78,9 +79,9 @@ ClassId PointerFlow::variadic_area(const llvm::Function& function) {
   return variadic_areas_[&function] = graph_.make(kStack);
 }
 
-// A function whose result is a new object each time (malloc's wrappers) has one object per call, with contents of
-// one class. Its own accesses to the object are judged like those of the call that does worst: the object that it
-// fills in is the one that escapes later.
+// A function whose result is a new object each time (malloc's wrappers) has one object per call, with contents
+// of one class. Its own accesses to the object are judged like those of the call that does worst: the object
+// that it fills in is the one that escapes later.
 void PointerFlow::call_inside(const llvm::CallBase& call, const llvm::Function& callee) {
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     if (i < callee.arg_size()) {
@@ -127,8 +128,8 @@ void PointerFlow::bind(const IndirectCall& call, const llvm::Function& callee) {
   assign(call.result, returned(callee));
 }
 
-// A function of a library whose address was taken. Callbacks made by another library function have no instruction
-// to apply effects to; what such a callback keeps is foreign.
+// A function of a library whose address was taken. Callbacks made by another library function have no
+// instruction to apply effects to; what such a callback keeps is foreign.
 void PointerFlow::bind_known_external(const IndirectCall& call, const llvm::Function& callee) {
   if (!bound_externals_.insert({call.index, &callee}).second) return;
   const Effects* effects = effects_.find(std::string_view(callee.getName().data(), callee.getName().size()));
@@ -153,7 +154,8 @@ struct Shape {
 Shape shape_of(const llvm::Function& function) {
   Shape shape{.parameters = static_cast<unsigned>(function.arg_size()), .variadic = function.isVarArg()};
   for (const llvm::Argument& argument : function.args()) {
-    if (argument.hasByValAttr() && argument.getArgNo() < 64) shape.by_value |= uint64_t{1} << argument.getArgNo();
+    if (argument.hasByValAttr() && argument.getArgNo() < 64)
+      shape.by_value |= uint64_t{1} << argument.getArgNo();
   }
   return shape;
 }

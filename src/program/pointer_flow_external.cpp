@@ -10,7 +10,8 @@ namespace heddle {
 
 using namespace object_kind;
 
-void PointerFlow::call_external(const llvm::CallBase& call, const llvm::Function& callee, const Effects* effects) {
+void PointerFlow::call_external(const llvm::CallBase& call, const llvm::Function& callee,
+                                const Effects* effects) {
   if (call_runtime(call, callee)) return;
   if (effects == nullptr) {
     call_unknown(call);
@@ -23,14 +24,14 @@ namespace {
 
 enum class Runtime {
   none,
-  new_exception,     // the result is an exception object
-  throw_exception,   // (object, type, destructor)
-  catch_exception,   // (exception) -> object
-  call_at_exit,      // (function, argument, module): called by whichever thread ends the program
+  new_exception,    // the result is an exception object
+  throw_exception,  // (object, type, destructor)
+  catch_exception,  // (exception) -> object
+  call_at_exit,     // (function, argument, module): called by whichever thread ends the program
   call_at_thread_exit,
-  own_errno,         // the calling thread's errno
-  same_object,       // the result points to the object of the first argument
-  no_pointers,       // keeps and gives nothing
+  own_errno,    // the calling thread's errno
+  same_object,  // the result points to the object of the first argument
+  no_pointers,  // keeps and gives nothing
 };
 
 // The language's own runtime: a table entry has no words for exceptions.
@@ -43,8 +44,8 @@ Runtime runtime_function(llvm::StringRef name) {
       .Cases("__cxa_thread_atexit", "__cxa_thread_atexit_impl", Runtime::call_at_thread_exit)
       .Case("__errno_location", Runtime::own_errno)
       .Case("__dynamic_cast", Runtime::same_object)
-      .Cases("__cxa_end_catch", "__cxa_rethrow", "__cxa_free_exception", "_Unwind_Resume", "__cxa_call_unexpected",
-             Runtime::no_pointers)
+      .Cases("__cxa_end_catch", "__cxa_rethrow", "__cxa_free_exception", "_Unwind_Resume",
+             "__cxa_call_unexpected", Runtime::no_pointers)
       .Cases("__cxa_pure_virtual", "__cxa_deleted_virtual", Runtime::no_pointers)
       .Default(Runtime::none);
 }
@@ -53,7 +54,9 @@ Runtime runtime_function(llvm::StringRef name) {
 
 bool PointerFlow::call_runtime(const llvm::CallBase& call, const llvm::Function& callee) {
   const Carrier exception = as_pointer(exceptions_);
-  const auto argument = [&](unsigned i) { return call.arg_size() > i ? carrier(call.getArgOperand(i)) : Carrier{}; };
+  const auto argument = [&](unsigned i) {
+    return call.arg_size() > i ? carrier(call.getArgOperand(i)) : Carrier{};
+  };
   switch (runtime_function(callee.getName())) {
     case Runtime::none:
       return false;
@@ -139,8 +142,8 @@ void PointerFlow::apply_sync(const llvm::CallBase& call, const Effects& effects)
   }
 }
 
-// The argument is what two threads have in common; nobody outside the program looks at it. What the thread returns
-// goes to whoever joins, through the library.
+// The argument is what two threads have in common; nobody outside the program looks at it. What the thread
+// returns goes to whoever joins, through the library.
 void PointerFlow::start_thread(const llvm::CallBase& call, const Effects& effects) {
   if (effects.sync_objects.size() < 3) return call_unknown(call);
   const llvm::Value* start = call.getArgOperand(static_cast<unsigned>(effects.sync_objects[1]));
@@ -181,7 +184,8 @@ void PointerFlow::apply_result(const llvm::CallBase& call, const Effects& effect
   const Carry carry = carry_of(call.getType());
   if (carry == Carry::nothing) return;
   if (effects.returns == Effects::Returns::argument) {
-    return assign(carrier(&call), carrier(call.getArgOperand(static_cast<unsigned>(effects.returned_argument))));
+    return assign(carrier(&call),
+                  carrier(call.getArgOperand(static_cast<unsigned>(effects.returned_argument))));
   }
   if (effects.returns == Effects::Returns::library) return assign(carrier(&call), foreign());
   switch (effects.allocation) {
@@ -206,7 +210,8 @@ llvm::SmallVector<unsigned, 4> PointerFlow::arguments_at(const llvm::CallBase& c
   const unsigned fixed = call.getFunctionType()->getNumParams();
   llvm::SmallVector<unsigned, 4> found;
   if (place.argument != Place::kVariadic) {
-    if (static_cast<unsigned>(place.argument) < call.arg_size()) found.push_back(static_cast<unsigned>(place.argument));
+    if (static_cast<unsigned>(place.argument) < call.arg_size())
+      found.push_back(static_cast<unsigned>(place.argument));
   } else {
     for (unsigned i = fixed; i < call.arg_size(); ++i) found.push_back(i);
   }
@@ -215,9 +220,9 @@ llvm::SmallVector<unsigned, 4> PointerFlow::arguments_at(const llvm::CallBase& c
 
 namespace {
 
-// Bytes that may hold pointers of the program. Strings do not; library objects hold the library's. Where the extent is
-// `reachable`, what is only read is copied deeply (std::string's characters); what is also written may have been
-// taken over (moves, swaps, splices).
+// Bytes that may hold pointers of the program. Strings do not; library objects hold the library's. Where the
+// extent is `reachable`, what is only read is copied deeply (std::string's characters); what is also written
+// may have been taken over (moves, swaps, splices).
 bool may_hold_pointers(const MemoryEffect& effect) {
   switch (effect.extent.kind) {
     case Extent::Kind::string:
@@ -282,8 +287,8 @@ void PointerFlow::apply_yields(const llvm::CallBase& call, const Effects& effect
   }
 }
 
-// Functions that work on an array (qsort, bsearch) call back with pointers into it, or to a copy that only they and
-// the callee see. All others may also pass memory of the library.
+// Functions that work on an array (qsort, bsearch) call back with pointers into it, or to a copy that only they
+// and the callee see. All others may also pass memory of the library.
 void PointerFlow::apply_callbacks(const llvm::CallBase& call, const Effects& effects) {
   if (effects.calls.empty()) return;
   const bool on_array = effects.pure || std::ranges::any_of(effects.memory, [](const MemoryEffect& effect) {

@@ -5,8 +5,8 @@
 namespace heddle {
 
 PointsToGraph::PointsToGraph() {
-  cells_.push_back({.parent = 0});    // kNothing
-  waiting_.push_back({0, 0});         // index 0 ends a list
+  cells_.push_back({.parent = 0});  // kNothing
+  waiting_.push_back({0, 0});       // index 0 ends a list
 }
 
 ClassId PointsToGraph::make(ObjectKinds kinds) {

@@ -1,13 +1,14 @@
 // The graph below the sharing analysis: classes of objects under unification (Steensgaard, POPL 1996).
 //
-// A ClassId names a class of objects. Every class has at most one class that the pointers stored in its objects lead
-// to, and one for pointers that were stored as numbers (and may be read as pointers: that one flows into the first).
-// A value of the program that may carry a pointer is represented by the class of the objects it may point to, so
-// there is one kind of node for both.
+// A ClassId names a class of objects. Every class has at most one class that the pointers stored in its objects
+// lead to, and one for pointers that were stored as numbers (and may be read as pointers: that one flows into
+// the first). A value of the program that may carry a pointer is represented by the class of the objects it may
+// point to, so there is one kind of node for both.
 //
 // Two ways to say that pointers move from one class to another:
 //   join: the two are one from now on;
-//   flow: the same, but only once the source has an object at all (Steensgaard's conditional join). This is what keeps
+//   flow: the same, but only once the source has an object at all (Steensgaard's conditional join). This is
+//   what keeps
 //         numbers apart that merely look as if they could be pointers: a counter never has an object.
 // Both only ever merge, so the cost is nearly linear in the number of calls. Knows nothing of LLVM.
 #pragma once

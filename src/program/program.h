@@ -53,6 +53,8 @@ class Program {
   // has no names to compare).
   const std::vector<std::string>& foreign_functions() const { return foreign_functions_; }
   bool foreign_functions_known() const { return foreign_functions_known_; }
+  // May code that heddle cannot see call functions of the program by their names?
+  bool has_foreign_callers() const;
 
   size_t function_count() const { return functions_.size(); }
   size_t block_count() const { return blocks_.size(); }
@@ -60,9 +62,10 @@ class Program {
   const llvm::Function& function(FunctionId id) const { return *functions_[id.index()]; }
   const llvm::BasicBlock& block(BlockId id) const { return *blocks_[id.index()]; }
   const llvm::Instruction& instruction(InstructionId id) const { return *instructions_[id.index()]; }
-  FunctionId id_of(const llvm::Function& f) const { return FunctionId(function_ids_.lookup(&f)); }
-  BlockId id_of(const llvm::BasicBlock& b) const { return BlockId(block_ids_.lookup(&b)); }
-  InstructionId id_of(const llvm::Instruction& i) const { return InstructionId(instruction_ids_.lookup(&i)); }
+  // Of things that belong to this program's module.
+  FunctionId id_of(const llvm::Function& f) const { return FunctionId(function_ids_.at(&f)); }
+  BlockId id_of(const llvm::BasicBlock& b) const { return BlockId(block_ids_.at(&b)); }
+  InstructionId id_of(const llvm::Instruction& i) const { return InstructionId(instruction_ids_.at(&i)); }
 
   // The module for a pass pipeline to change; this object is finished afterwards. The context stays here.
   std::unique_ptr<llvm::Module> take_module() { return std::move(module_); }

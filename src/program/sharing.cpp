@@ -28,15 +28,17 @@ class Judge {
   }
 
  private:
-  // Steps from a pointer back to its object, and uses of an object that are looked at: both bound the work for each access
-  // and object, so that the whole stays linear.
+  // Steps from a pointer back to its object, and uses of an object that are looked at: both bound the work for
+  // each access and object, so that the whole stays linear.
   static constexpr unsigned kMaxLookup = 16;
   static constexpr unsigned kMaxUses = 64;
 
   static bool cannot_happen(const Access& access, const llvm::Value* object) {
     if (llvm::isa<llvm::UndefValue>(object)) return true;
-    return llvm::isa<llvm::ConstantPointerNull>(object) && llvm::isa<llvm::ConstantPointerNull>(access.pointer) &&
-           !llvm::NullPointerIsDefined(access.instruction->getFunction(), object->getType()->getPointerAddressSpace());
+    return llvm::isa<llvm::ConstantPointerNull>(object) &&
+           llvm::isa<llvm::ConstantPointerNull>(access.pointer) &&
+           !llvm::NullPointerIsDefined(access.instruction->getFunction(),
+                                       object->getType()->getPointerAddressSpace());
   }
 
   static bool reads_constant(const Access& access, const llvm::Value* object) {
@@ -65,8 +67,8 @@ class Judge {
     if ((kinds & kHeap) != 0) return Sharing::private_heap;
     if ((kinds & kStack) != 0) return Sharing::private_stack;
     if ((kinds & kThreadLocal) != 0) return Sharing::thread_local_store;
-    // No object at all: code that never runs, or a pointer that came from where we cannot see (an address written as a
-    // number). Code that never runs costs nothing when it is taken for shared.
+    // No object at all: code that never runs, or a pointer that came from where we cannot see (an address
+    // written as a number). Code that never runs costs nothing when it is taken for shared.
     return Sharing::shared;
   }
 
@@ -76,7 +78,8 @@ class Judge {
 
 }  // namespace
 
-SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& effects, const SharingOptions& options) {
+SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& effects,
+                              const SharingOptions& options) {
   PointerFlow flow(module, effects, options);
   flow.run();
   SharingResult result;

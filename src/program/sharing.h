@@ -3,11 +3,18 @@
 // Whole-program, flow- and context-insensitive, unification-based (Steensgaard, POPL 1996): every object and
 // every value that may carry a pointer belongs to one class; each class has at most one class it points to.
 // A class is reachable by other threads when it holds a global variable, was handed to a thread start, to an
-// unknown external function or to a known one that keeps it, or is pointed to by such a class.
+// unknown external function or to a known one that keeps it, or is pointed to by such a class. Everything else
+// is private, for the whole run: the analysis does not say "not yet shared".
+//
+// Cost: nearly linear, about a million instructions per second. Assumptions: on top of pointer_flow.h.
+// Precision: a function called with shared and with private objects makes the latter's class shared (one class
+// for both), unless the object's address provably stays in its own function.
+// Oracle: test/model/sharing_oracle runs random programs and looks for private accesses that meet.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
+#include <array>
 #include <vector>
 
 #include "program/access.h"
@@ -16,16 +23,18 @@
 namespace heddle {
 
 struct SharingOptions {
-  // Functions with external linkage may be called by code heddle cannot see (foreign objects in the link,
-  // a shared library's users).
+  // Functions and variables with external linkage may be used by code heddle cannot see (foreign objects in the
+  // link, a shared library's users).
   bool foreign_callers = false;
 };
 
 struct SharingResult {
-  std::vector<Access> accesses;              // all of them, in program order
-  std::array<size_t, kSharings> counts{};    // by verdict
+  std::vector<Access> accesses;            // all of them, in program order
+  std::array<size_t, kSharings> counts{};  // by verdict
 };
 
-SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& effects, const SharingOptions& options);
+// Functions whose code comes from elsewhere (available_externally) have no accesses here.
+SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& effects,
+                              const SharingOptions& options);
 
 }  // namespace heddle

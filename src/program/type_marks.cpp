@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-// Clang's names of scalar types; unsigned types have the name of the signed one. Only names on this list count, so that
-// an unknown name costs precision, not soundness.
+// Clang's names of scalar types; unsigned types have the name of the signed one. Only names on this list count,
+// so that an unknown name costs precision, not soundness.
 static bool is_number_name(llvm::StringRef name) {
   return llvm::StringSwitch<bool>(name)
       .Cases("short", "int", "long", "long long", "__int128", true)

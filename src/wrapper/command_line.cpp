@@ -56,8 +56,8 @@ constexpr std::array<std::string_view, 13> kUntouched = {
     "-emit-pch", "-rewrite-objc", "-emit-interface-stubs", "-verify-pch"};
 
 constexpr std::array<std::string_view, 3> kAssemblerExtensions = {".s", ".S", ".sx"};
-constexpr std::array<std::string_view, 16> kSourceExtensions = {
-    ".c", ".i", ".ii", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".CC", ".CXX", ".ll", ".bc", ".m", ".mm"};
+constexpr std::array<std::string_view, 17> kSourceExtensions = {
+    ".c", ".i", ".ii", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".CC", ".CXX", ".ll", ".bc", ".m", ".mm", ".cppm"};
 constexpr std::array<std::string_view, 8> kHeaderExtensions = {".h", ".hh", ".H", ".hp", ".hpp", ".hxx", ".h++", ".pch"};
 
 // "header" stands for inputs that become precompiled headers: no code is made from them.
@@ -143,7 +143,7 @@ class Parser {
     untouched_ |= one_of(word, kUntouched);
     object_ |= word == "-c" || word == "--compile";
     assembly_ |= word == "-S" || word == "--assemble";
-    partial_ |= word == "-r";
+    partial_ |= word == "-r" || word == "-Wl,-r" || word == "-Wl,--relocatable";
     line_.shared |= word == "-shared" || word == "--shared";
     if (word == "-fno-lto") line_.link_time_optimisation = false;
     else if (word.starts_with("-flto")) line_.link_time_optimisation = true;

@@ -18,29 +18,30 @@ namespace {
 
 using Product = CommandLine::Product;
 
-std::string clang_path(CompilerMode mode) {
-  const char* chosen = std::getenv(mode == CompilerMode::cxx ? "HEDDLE_CXX" : "HEDDLE_CC");
-  if (chosen != nullptr && chosen[0] != '\0') return chosen;
-  return mode == CompilerMode::cxx ? HEDDLE_CLANGXX : HEDDLE_CLANG;
-}
-
-// What the plugin stores with each module. An environment string is limited to 128 KiB by the kernel: a command
-// line longer than that is left out.
+// What the plugin stores with each module. An environment string is limited to 128 KiB by the kernel: of a longer
+// command line only what code generation needs is kept.
 void set_meta(CompilerMode mode, const std::vector<std::string>& args) {
+  constexpr size_t kMaxSize = 100'000;
   std::error_code ignored;
   Json meta = {{"tool", HEDDLE_VERSION},
                {"cxx", mode == CompilerMode::cxx},
                {"folder", fs::current_path(ignored).string()},
                {"args", args}};
   auto text = [&] { return meta.dump(-1, ' ', false, Json::error_handler_t::replace); };
-  if (text().size() > 100'000) meta.erase("args");
-  ::setenv("HEDDLE_EMBED_META", text().c_str(), 1);
+  if (text().size() > kMaxSize) {
+    std::vector<std::string> kept;
+    for (const std::string& arg : args)
+      if (arg.starts_with("-O") || arg.starts_with("-f") || arg.starts_with("-m")) kept.push_back(arg);
+    meta["args"] = kept;
+  }
+  ::setenv("HEDDLE_EMBED_META", text().substr(0, kMaxSize).c_str(), 1);
 }
 
 std::vector<std::string> plugin_flags(const CommandLine& line) {
   const fs::path plugin = executable_path().parent_path().parent_path() / "lib/heddle/heddle-embed.so";
   // The same words are given whatever the inputs are; clang should not complain where one has no use.
   std::vector<std::string> flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin.string()};
+  ::unsetenv("HEDDLE_EMBED_STRIP");
   if (!line.debug_info) {
     // Source lines for heddle's reports; the plugin takes them out again before code is generated. Given to the
     // compiler proper (-Xclang), they leave driver, assembler and linker alone.

@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clang.h"
 #include "base/result.h"
 
 namespace heddle {
-
-enum class CompilerMode { c, cxx };
 
 // Replaces this process by clang with what heddle adds; returns only when that fails.
 Error run_compiler(CompilerMode mode, const std::vector<std::string>& args);

@@ -67,6 +67,8 @@ class Planner {
         plan.items.push_back(library_item(word));
         return;
       case Word::Kind::input:
+        if (word.input == CommandLine::InputKind::source && line_.link_time_optimisation)
+          plan.items.push_back({{}, {{Kind::link_time, absolute(word.tokens[0]), {}}}});
         if (word.input == CommandLine::InputKind::assembler) plan.items.push_back({{}, {assembled(word.tokens[0])}});
         if (word.input == CommandLine::InputKind::for_linker) plan.items.push_back({{}, {inspect(word.tokens[0])}});
         return;
@@ -118,7 +120,11 @@ class Planner {
     std::vector<LinkInput::Member> foreign;
     size_t size = 0;
     for (const ArchiveMember& member : members) {
-      if (is_bitcode(member.bytes) || has_model(member.bytes, member.name)) continue;
+      if (is_bitcode(member.bytes)) {
+        input.kind = Kind::link_time;
+        return;
+      }
+      if (has_model(member.bytes, member.name)) continue;
       size += member.bytes.size();
       foreign.push_back({member.name, std::string(member.bytes)});
     }

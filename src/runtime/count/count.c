@@ -3,8 +3,8 @@
  * It shows the way of a variant with as little as possible, and is the pattern for the others.
  *
  * Ground rules (all runtimes): C only, no C++ runtime library; no allocation through the program's malloc; errno is
- * left as it was; nothing here may call a function that the program can replace. A thread counts in memory
- * of its own that stays after its end, so that the last word can be said by whoever ends the process.
+ * left as it was; hooks call nothing that takes a lock. A thread counts in memory of its own that stays after its
+ * end, so that the last word can be said by whoever ends the process. A forked child goes on from its parent's counts.
  *
  * Output: one line per thread in order of first entry, to the file named by HEDDLE_COUNT_FILE, else to standard error.
  */
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "abi/hooks.h"
@@ -52,8 +51,8 @@ static void print_counts(int fd) {
     struct counter* c = atomic_load(&newest);
     for (unsigned skip = threads - 1 - thread; skip > 0; --skip) c = c->next;
     char line[96];
-    const int n = snprintf(line, sizeof line, "heddle count: thread %u entered %llu functions\n", thread,
-                           (unsigned long long)c->entries);
+    const int n = snprintf(line, sizeof line, "heddle count: thread %u entered %llu function%s\n", thread,
+                           (unsigned long long)c->entries, c->entries == 1 ? "" : "s");
     if (write(fd, line, (size_t)n) != n) return;
   }
 }

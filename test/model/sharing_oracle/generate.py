@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Sharing oracle, step 1: writes a random C program with two threads that moves pointers in many ways.
+"""Sharing oracle, step 1: writes a random C program in which threads hand pointers to each other in devious ways.
 
     generate.py SEED [strict] > program.c
 
-Every pointer is null or points to a live `struct S`, and is tested before use, so programs do not crash. Threads
-run their steps in turns (runtime.c). Each program uses a random part of the ways to move a pointer: a program
-that uses all of them has nothing private left, and would test nothing. `strict`: obeys the aliasing rules of C,
-for compilers that rely on them.
+A program has a few routes. A route starts with an object (`x`), puts its address into a box in one of many ways,
+that box into another, and so on, and the last one into a root. Thread 1 does this and touches the object; thread 2
+takes the way back from the root and touches what it finds, and may leave an object of its own in it (the gift); then
+thread 1 touches the object again, and the gift. Some routes are decoys: their
+root belongs to the thread, and nobody else comes for the object. They keep the analysis honest the other way
+round, and mix with the true routes in helper functions that both use.
+
+`strict`: obeys the aliasing rules of C, for compilers that rely on them.
 """
 import random
 import sys
@@ -14,6 +18,7 @@ import sys
 HEAD = r"""
 #include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +28,29 @@ typedef struct S *(*fn)(struct S *, struct S *);
 union U { struct S *p; uintptr_t i; double d; };
 struct S {
   struct S *p[2];
-  uintptr_t t;       /* 0 or an address with its lowest bit set */
+  uintptr_t t;
   long n;
   int k;
-  unsigned char b[8]; /* bytes of a pointer */
+  unsigned char b[8];
   union U u;
   fn f;
-  short h[4];         /* a pointer as four pieces */
+  short h[4];
 };
-extern _Thread_local int oracle_thread;
 void oracle_wait(int), oracle_pass(int), oracle_end(void);
 #define NOINLINE __attribute__((noinline))
-"""
+static volatile int zero;   /* so that nothing is known at compile time */
+static uintptr_t key = 0x5a5a5a5a5a5a5a5a;
+static struct S *gp, *garr[4], g0, g1;
+static uintptr_t gt;
+static union U gu;
+static unsigned char gb[8];
+static _Thread_local struct S tls, tls2;
+static _Thread_local struct S *tlp;
+static struct S *const ctab[2] = {&g0, &g1};
+static int fds[2];
+static pthread_key_t tkey;
+static long total;
 
-HELPERS = r"""
 static NOINLINE void copy_bytes(void *to, const void *from, long n) {
   char *d = to; const char *s = from;
   while (n--) *d++ = *s++;
@@ -61,240 +75,183 @@ static NOINLINE struct S *nth(int n, ...) {
   return r;
 }
 static NOINLINE struct S *by_value(struct S s, int i) { s.n++; return s.p[i]; }
-static NOINLINE struct S returned(struct S *a) { struct S s = *a; s.n++; return s; }
+static NOINLINE struct S wrapped(struct S *x) { struct S s = {0}; s.p[1] = x; s.n = 1; return s; }
 static NOINLINE void put(struct S **where, struct S *what) { *where = what; }
 static NOINLINE struct S *get(struct S **where) { return *where; }
 static NOINLINE struct S *make(void) { struct S *s = malloc(sizeof *s); if (!s) abort(); memset(s, 0, sizeof *s); return s; }
 static NOINLINE struct S *make_with(struct S *p) { struct S *s = calloc(1, sizeof *s); if (!s) abort(); s->p[0] = p; s->n = 1; return s; }
+static NOINLINE struct S *choose(int i, struct S *a, struct S *b) { return i ? b : a; }
+static NOINLINE void touch(struct S *x) { x->n++; x->k += 2; }
 static int order(const void *a, const void *b) {
   struct S *x = *(struct S *const *)a, *y = *(struct S *const *)b;
   return (x ? (int)(x->n & 7) : 0) - (y ? (int)(y->n & 7) : 0);
 }
+static struct S *store_first(struct S *box, struct S *x) { box->p[0] = x; return box; }
+static struct S *load_first(struct S *box, struct S *x) { (void)x; return box->p[0]; }
+static fn const operations[2] = {store_first, load_first};
 """
+
+# Ways to put x into the box and to take it out again: (name, put, get). `q` is the result of get.
+BOXES = [
+    ("field", "box->p[0] = x;", "q = box->p[0];"),
+    ("element", "box->p[zero + 1] = x;", "q = box->p[1 - zero];"),
+    ("tag", "box->t = (uintptr_t)x | 1;", "q = (struct S *)(box->t & ~(uintptr_t)1);"),
+    ("tag_minus", "box->t = (uintptr_t)x + 1;", "q = (struct S *)(box->t - 1);"),
+    ("tag_rest", "box->t = (uintptr_t)x + 3;", "{ uintptr_t w = box->t; q = (struct S *)(w - w % 4); }"),
+    ("round", "box->t = (uintptr_t)x + 5;", "q = (struct S *)(box->t / 16 * 16);"),
+    ("shift", "box->t = (uintptr_t)x << 8;", "q = (struct S *)(box->t >> 8);"),
+    ("xor", "box->t = (uintptr_t)x ^ key;", "q = (struct S *)(box->t ^ key);"),
+    ("union_pointer", "box->u.p = x;", "q = (struct S *)box->u.i;"),
+    ("union_number", "box->u.i = (uintptr_t)x;", "q = box->u.p;"),
+    ("union_double", "{ union U v; v.p = x; box->u.d = v.d; }", "{ union U v; v.d = box->u.d; q = v.p; }"),
+    ("union_tag", "box->u.p = x; box->u.i |= 1;", "box->u.i &= ~(uintptr_t)1; q = box->u.p;"),
+    ("bytes", "copy_bytes(&box->p[0], &x, sizeof x);", "copy_bytes(&q, &box->p[0], sizeof q);"),
+    ("byte_index", "copy_index((char *)&box->p[1], (char *)&x);", "copy_index((char *)&q, (char *)&box->p[1]);"),
+    ("byte_array", "copy_temp(box->b, (unsigned char *)&x);", "copy_temp((unsigned char *)&q, box->b);"),
+    ("byte_loop", "for (int j = 0; j < 8; ++j) ((char *)&box->p[0])[j] = ((char *)&x)[j];",
+     "for (int j = 0; j < 8; ++j) ((char *)&q)[j] = ((char *)&box->p[0])[j];"),
+    ("byte_list", " ".join(f"box->b[{j}] = ((unsigned char *)&x)[{j}];" for j in range(8)),
+     " ".join(f"((unsigned char *)&q)[{j}] = box->b[{j}];" for j in range(8))),
+    ("halves", "copy_halves((int *)&box->p[0], (int *)&x);", "copy_halves((int *)&q, (int *)&box->p[0]);"),
+    ("shorts", "for (int j = 0; j < 4; ++j) box->h[j] = ((short *)&x)[j];", "for (int j = 0; j < 4; ++j) ((short *)&q)[j] = box->h[j];"),
+    ("pack", "pack(box->b, (uintptr_t)x);", "q = (struct S *)unpack(box->b);"),
+    ("memcpy", "memcpy(&box->p[1], &x, sizeof x);", "memcpy(&q, &box->p[1], sizeof q);"),
+    ("memcpy_number", "{ uintptr_t w; memcpy(&w, &x, sizeof w); box->t = w; }", "{ uintptr_t w = box->t; memcpy(&q, &w, sizeof q); }"),
+    ("memcpy_tag", "{ uintptr_t w; memcpy(&w, &x, sizeof w); w |= 1; box->t = w; }",
+     "{ uintptr_t w = box->t & ~(uintptr_t)1; memcpy(&q, &w, sizeof q); }"),
+    ("memcpy_long", "memcpy(&box->p[1], &x, sizeof x + zero);", "memmove(&q, &box->p[1], sizeof q + zero);"),
+    ("structure", "{ struct S s = {0}; s.p[0] = x; *box = s; }", "{ struct S s = *box; q = s.p[0]; }"),
+    ("atomic", "__atomic_store_n(&box->p[0], x, __ATOMIC_RELEASE);", "q = __atomic_load_n(&box->p[0], __ATOMIC_ACQUIRE);"),
+    ("exchange", "__atomic_exchange_n(&box->p[0], x, __ATOMIC_SEQ_CST);", "q = __atomic_exchange_n(&box->p[0], 0, __ATOMIC_SEQ_CST); box->p[0] = q;"),
+    ("exchange_number", "__atomic_exchange_n(&box->t, (uintptr_t)x, __ATOMIC_SEQ_CST);", "q = (struct S *)__atomic_fetch_or(&box->t, 0, __ATOMIC_SEQ_CST);"),
+    ("add_number", "__atomic_fetch_add(&box->t, (uintptr_t)x, __ATOMIC_SEQ_CST);", "q = (struct S *)__atomic_load_n(&box->t, __ATOMIC_SEQ_CST);"),
+    ("compare", "{ struct S *e = 0; __atomic_compare_exchange_n(&box->p[0], &e, x, 0, 5, 5); }",
+     "{ struct S *e = 0; __atomic_compare_exchange_n(&box->p[0], &e, 0, 0, 5, 5); q = e; }"),
+    ("through", "put(&box->p[0], x);", "q = get(&box->p[0]);"),
+    ("interior", "box->p[0] = (struct S *)&x->n;", "q = (struct S *)((char *)box->p[0] - offsetof(struct S, n));"),
+    ("array", "{ struct S **m = malloc(16); m[zero] = x; box->p[0] = (struct S *)m; }", "q = ((struct S **)box->p[0])[zero];"),
+    ("realloc", "{ struct S **m = malloc(16); m[1] = x; m = realloc(m, 64 + zero); box->p[0] = (struct S *)m; }",
+     "q = ((struct S **)box->p[0])[1];"),
+    ("wrapper", "box->p[1] = make_with(x);", "q = box->p[1]->p[0];"),
+    ("function", "box->f = store_first; box->f(box, x);", "q = load_first(box, 0);"),
+    ("table", "operations[zero](box, x);", "q = operations[zero + 1](box, 0);"),
+    ("returned", "*box = wrapped(x);", "q = by_value(*box, 1);"),
+    ("variadic", "box->p[0] = nth(1 + zero, box, x);", "q = nth(zero, box->p[0], box);"),
+    ("sorted", "{ struct S *a[2] = {x, x}; qsort(a, 2, sizeof *a, order); box->p[0] = a[1]; }", "q = box->p[0];"),
+    ("selected", "box->p[0] = choose(zero, x, box);", "q = zero ? box : box->p[0];"),
+    ("long", "box->n = (long)x;", "q = (struct S *)box->n;"),
+]
+NOT_STRICT = {"halves", "shorts"}
+
+# Where the last box goes: (name, put `box`, get `q`); the first kind is for all threads, the second for one.
+ROOTS = [
+    ("variable", "gp = box;", "q = gp;"),
+    ("element", "garr[zero + 2] = box;", "q = garr[2 - zero];"),
+    ("member", "g0.p[1] = box;", "q = ctab[zero]->p[1];"),
+    ("constant", "ctab[zero + 1]->p[0] = box;", "q = g1.p[0];"),
+    ("number", "gt = (uintptr_t)box ^ 1;", "q = (struct S *)(gt ^ 1);"),
+    ("union", "gu.p = box;", "q = (struct S *)gu.i;"),
+    ("bytes", "copy_temp(gb, (unsigned char *)&box);", "copy_temp((unsigned char *)&q, gb);"),
+    ("pipe", "if (write(fds[1], &box, sizeof box) < 0) abort();", "if (read(fds[0], &q, sizeof q) < 0) abort();"),
+    ("argument", "((struct S *)p)->p[0] = box;", "q = ((struct S *)p)->p[0];"),
+    ("argument_number", "((struct S *)p)->t = (uintptr_t)box;", "q = (struct S *)((struct S *)p)->t;"),
+    ("exchange", "__atomic_exchange_n(&gp, box, __ATOMIC_SEQ_CST);", "q = __atomic_load_n(&gp, __ATOMIC_SEQ_CST);"),
+    ("thread_local", "tls.p[0] = box; gp = &tls;", "q = gp->p[0];"),
+    ("specific", "pthread_setspecific(tkey, box); gp = pthread_getspecific(tkey);", "q = gp;"),
+]
+OWN_ROOTS = [
+    ("own_variable", "tlp = box;", "q = tlp;"),
+    ("own_object", "tls2.p[0] = box;", "q = tls2.p[0];"),
+    ("own_frame", "mine->p[0] = box;", "q = mine->p[0];"),
+]
+SOURCES = ["make()", "calloc(1, sizeof(struct S))", "frame", "&tls", "make_with(0)"]
+
+
+class Route:
+    def __init__(self, r, index, strict, published, wanted_root):
+        self.index, self.published = index, published
+        boxes = [b for b in BOXES if not (strict and b[0] in NOT_STRICT)]
+        self.hops = [r.choice(boxes) for _ in range(r.randint(1, 3))]
+        self.root = wanted_root
+        self.source = r.choice(SOURCES if published else [s for s in SOURCES if s != "&tls"] + ["&tls2"])
+        self.box = [r.choice(["make()", "calloc(1, sizeof(struct S))"]) for _ in self.hops]
+        self.inline = r.random() < 0.4
+        self.gift = r.random() < 0.6
+        self.touch = r.choice(["x->n++;", "x->k += 2;", "touch(x);", "total += x->n;  x->n = 1;", "x->h[1]++;", "memset(&x->h, 0, 8);"])
+
+    def functions(self):
+        kind = "static inline" if self.inline else "static NOINLINE"
+        lines = []
+        for i, (name, put, get) in enumerate(self.hops):
+            lines.append(f"/* {name} */ {kind} struct S *put{self.index}_{i}(struct S *x) {{ struct S *box = {self.box[i]}; {put} return box; }}")
+            lines.append(f"{kind} struct S *get{self.index}_{i}(struct S *box) {{ struct S *q = 0; {get} return q; }}")
+        name, put, get = self.root
+        lines.append(f"/* {name} */ {kind} void hide{self.index}(struct S *box, void *p, struct S *mine) {{ (void)p; (void)mine; {put} }}")
+        lines.append(f"{kind} struct S *find{self.index}(void *p, struct S *mine) {{ struct S *q = 0; (void)p; (void)mine; {get} return q; }}")
+        give = "struct S *gift = calloc(1, sizeof *gift); gift->n = 7; x->p[1] = gift; gift->k++;" if self.gift else ""
+        take = "if (x->p[1]) x->p[1]->n++;" if self.gift else ""
+        chain = "x"
+        for i in range(len(self.hops)):
+            chain = f"put{self.index}_{i}({chain})"
+        back = f"find{self.index}(p, mine)"
+        for i in reversed(range(len(self.hops))):
+            back = f"get{self.index}_{i}({back})"
+        lines.append(f"static NOINLINE void receive{self.index}(void *p, struct S *mine) {{ struct S *x = {back}; {self.touch} {give} }}")
+        source = self.source.replace("frame", "&frame")
+        lines.append(f"static NOINLINE void use{self.index}(struct S *x) {{ {self.touch} {take} }}")
+        self.body = {
+            "declare": f"struct S frame{self.index} = {{0}}; struct S *x{self.index} = 0; (void)x{self.index};",
+            "send": f"x{self.index} = {source.replace('&frame', f'&frame{self.index}')}; "
+                    f"{{ struct S *x = x{self.index}; {self.touch} hide{self.index}({chain}, p, mine); }}",
+            "again": f"use{self.index}(x{self.index});",
+            "receive": f"receive{self.index}(p, mine);",
+        }
+        return lines
 
 
 class Program:
     def __init__(self, seed, strict=False):
-        self.r = random.Random(seed)
-        self.strict = strict
-        self.functions = self.r.randint(1, 4)
-        ways = [m for m in dir(self) if m.startswith("way_") and not (strict and m == "way_shorts")]
-        self.ways = self.r.sample(ways, self.r.randint(3, min(12, len(ways)))) + ["way_touch"] * 3
-        # Few globals in reach of few functions: the fewer, the more stays private.
-        self.publish = self.r.choice([0.0, 0.03, 0.1, 0.25])
-        self.locals = []
-
-    # Expressions. A place is an lvalue of type struct S *; an object an rvalue of that type that is not null.
-    def pointer(self):
-        return self.r.choice(self.locals)
-
-    def field(self, base):
-        return f"{base}->p[{self.r.randrange(2)}]"
-
-    def glob(self):
-        return self.r.choice(["gp0", "gp1", "g0.p[0]", "g1.p[1]", "garr[1]", "garr[i & 1]"])
-
-    def guard(self, *names):
-        return "if (" + " && ".join(sorted(set(names))) + ") "
-
-    # Ways to move a pointer: statements.
-    def way_touch(self):
-        v = self.pointer()
-        return self.guard(v) + self.r.choice([f"{v}->n++;", f"{v}->k = {v}->k + 1;", f"sum += {v}->n;",
-                                              f"{v}->h[i & 3] = 0;" if "way_shorts" not in self.ways else f"{v}->n--;"])
-
-    def way_field_store(self):
-        a, b = self.pointer(), self.pointer()
-        return self.guard(a) + f"{self.field(a)} = {b};"
-
-    def way_field_load(self):
-        a, b = self.pointer(), self.pointer()
-        return self.guard(a) + f"{b} = {self.field(a)};"
-
-    def way_assign(self):
-        return f"{self.pointer()} = {self.pointer()};"
-
-    def way_local_address(self):
-        return f"{self.pointer()} = &{self.r.choice(['l0', 'l1'])};"
-
-    def way_malloc(self):
-        v, w = self.pointer(), self.pointer()
-        return f"{v} = " + self.r.choice(["make();", f"make_with({w});", "calloc(1, sizeof(struct S));"])
-
-    def way_thread_local(self):
-        v = self.pointer()
-        return self.r.choice([f"{v} = &tls;", f"tlp = {v};", f"{v} = tlp;", f"tls.p[0] = {v};", f"{v} = tls.p[0];", "tls.n++;"])
-
-    def way_tag(self):
-        v, a = self.pointer(), self.pointer()
-        return self.r.choice([f"w = (uintptr_t){v} | 1;", f"{v} = (struct S *)(w & ~(uintptr_t)1);",
-                              f"if (w) {v} = (struct S *)(w - (w & 1));", self.guard(a) + f"{a}->t = w;",
-                              self.guard(a) + f"w = {a}->t;", "w = w / 2 * 2 + (w & 1);" if self.r.random() < .3 else "w ^= 0;",
-                              f"w = ((w << 8) >> 8);"])
-
-    def way_memcpy(self):
-        a, b = self.pointer(), self.pointer()
-        return self.guard(a, b) + self.r.choice([f"memmove({a}, {b}, sizeof *{a});", f"*{a} = *{b};",
-                                                 f"{{ memcpy(&tmp, {b}, sizeof tmp); *{a} = tmp; }}",
-                                                 f"memcpy(&{a}->p[0], &{b}->p[1], n8);"])
-
-    def way_bytes(self):
-        a, b = self.pointer(), self.pointer()
-        halves = f"copy_halves((int *)&{a}->p[1], (int *)&{b}->p[0]);"
-        return self.guard(a, b) + self.r.choice([
-            f"copy_bytes(&{a}->p[0], &{b}->p[1], sizeof(void *));", f"copy_index((char *){a}->p, (char *)({b}->p + 1));",
-            f"{a}->p[0] = {b}->p[1];" if self.strict else halves, f"copy_temp({a}->b, (unsigned char *)&{b}->p[0]);",
-            f"copy_temp((unsigned char *)&{a}->p[1], {b}->b);", f"copy_bytes({a}, {b}, sizeof *{a});",
-            f"for (int j = 0; j < 8; ++j) ((char *)&{a}->p[0])[j] = ((char *)&{b}->p[0])[j];",
-            "{ " + " ".join(f"((char *)&{a}->p[1])[{j}] = ((char *)&{b}->p[0])[{j}];" for j in range(8)) + " }"])
-
-    def way_shorts(self):
-        a, b = self.pointer(), self.pointer()
-        return self.guard(a, b) + self.r.choice([
-            f"for (int j = 0; j < 4; ++j) {a}->h[j] = ((short *)&{b}->p[0])[j];",
-            f"for (int j = 0; j < 4; ++j) ((short *)&{a}->p[0])[j] = {b}->h[j];"])
-
-    def way_pack(self):
-        a, b = self.pointer(), self.pointer()
-        return self.r.choice([self.guard(a) + f"pack({a}->b, (uintptr_t){b});", self.guard(a) + f"{b} = (struct S *)unpack({a}->b);"])
-
-    def way_union(self):
-        a, b = self.pointer(), self.pointer()
-        return self.guard(a) + self.r.choice([f"{a}->u.p = {b};", f"{a}->u.i = (uintptr_t){b};", f"{b} = {a}->u.p;",
-                                              f"{b} = (struct S *){a}->u.i;", f"l0.u.d = {a}->u.d;", f"{a}->u = l0.u;"])
-
-    def way_function_pointer(self):
-        a, v, x, y = (self.pointer() for _ in range(4))
-        f = f"f{self.r.randrange(self.functions)}"
-        return self.r.choice([self.guard(a) + f"{a}->f = {f};", f"if ({a} && {a}->f) {v} = {a}->f({x}, {y});",
-                              f"{v} = ftab[i & 1]({x}, {y});", f"{v} = gf ? gf({x}, {y}) : {x};", f"gf = {f};"])
-
-    def way_call(self):
-        v, x, y = (self.pointer() for _ in range(3))
-        return f"{v} = f{self.r.randrange(self.functions)}({x}, {y});"
-
-    def way_atomic(self):
-        a, v = self.pointer(), self.pointer()
-        f = self.field(a)
-        return self.guard(a) + self.r.choice([
-            f"{v} = __atomic_load_n(&{f}, __ATOMIC_ACQUIRE);", f"__atomic_store_n(&{f}, {v}, __ATOMIC_RELEASE);",
-            f"{v} = __atomic_exchange_n(&{f}, {v}, __ATOMIC_SEQ_CST);",
-            "{ struct S *e = " + v + f"; if (!__atomic_compare_exchange_n(&{f}, &e, {self.pointer()}, 0, 5, 5)) {v} = e; }}"])
-
-    def way_varargs(self):
-        v, x, y = (self.pointer() for _ in range(3))
-        return f"{v} = nth(i & 1, {x}, {y});"
-
-    def way_by_value(self):
-        a, v = self.pointer(), self.pointer()
-        return self.guard(a) + self.r.choice([f"{v} = by_value(*{a}, i & 1);", f"l1 = returned({a});"])
-
-    def way_through(self):
-        a, v = self.pointer(), self.pointer()
-        return self.guard(a) + self.r.choice([f"put(&{self.field(a)}, {v});", f"{v} = get(&{self.field(a)});"])
-
-    def way_pointer_to_pointer(self):
-        a, v = self.pointer(), self.pointer()
-        return self.r.choice([f"pp = &{v};", f"if (pp) {a} = *pp;", f"if (pp) *pp = {a};", self.guard(a) + f"pp = &{self.field(a)};"])
-
-    def way_sort(self):
-        a, b, v = (self.pointer() for _ in range(3))
-        return "{ struct S *arr[2] = {" + f"{a}, {b}" + "}; qsort(arr, 2, sizeof *arr, order); " + f"{v} = arr[i & 1]; }}"
-
-    def way_number(self):
-        a, b = self.pointer(), self.pointer()
-        return self.guard(a, b) + self.r.choice([f"{a}->n = {b}->n;", f"{a}->k = {b}->k;", f"{a}->n += gn;", f"gn += {a}->n;"])
-
-    def way_select(self):
-        return f"{self.pointer()} = i % 3 ? {self.pointer()} : {self.pointer()};"
-
-    def way_realloc(self):
-        v = self.pointer()
-        return "{ struct S **m = malloc(8); m[0] = " + v + f"; m = realloc(m, 16); {self.pointer()} = m[0]; }}"
-
-    def way_key(self):
-        v = self.pointer()
-        return self.r.choice([f"pthread_setspecific(key, {v});", f"{v} = pthread_getspecific(key);"])
-
-    def way_pipe(self):
-        v = self.pointer()
-        return self.r.choice([f"if (in_pipe < 50) in_pipe++, (void)!write(fds[1], &{v}, sizeof {v});",
-                              f"if (in_pipe > 0) in_pipe--, (void)!read(fds[0], &{v}, sizeof {v});"])
-
-    def way_constant_table(self):
-        v = self.pointer()
-        return self.r.choice([f"{v} = ctab[i & 1];", "sum += numbers[i & 3];", f"if (i & 1) cq = &numbers[i & 3]; sum += *cq;"])
-
-    def publish_statement(self):
-        v = self.pointer()
-        return self.r.choice([f"{self.glob()} = {v};", f"{v} = {self.glob()};", f"gt = (uintptr_t){v} | 1;",
-                              f"{v} = (struct S *)(gt & ~(uintptr_t)1);"])
-
-    def statement(self):
-        if self.r.random() < self.publish:
-            return self.publish_statement()
-        return getattr(self, self.r.choice(self.ways))()
-
-    def body(self, count):
-        lines = []
-        for _ in range(count):
-            s = self.statement()
-            roll = self.r.random()
-            if roll < 0.1:
-                s = f"if (i & {self.r.choice([1, 2, 4])}) {{ {s} }}"
-            elif roll < 0.15:
-                s = f"for (int q = 0; q < 2; ++q) {{ {s} }}"
-            lines.append("  " + s)
-        return lines
-
-    def prologue(self):
-        return ["  struct S l0 = {0}, l1 = {0}, tmp = {0}; uintptr_t w = 0; struct S **pp = 0; const long *cq = numbers;",
-                "  size_t n8 = (size_t)(8 + (i & 0)); long sum = 0; (void)l1; (void)tmp; (void)w; (void)pp; (void)cq; (void)n8;"]
-
-    def function(self, index):
-        self.locals = ["a", "b", "v0", "v1"]
-        return [f"static NOINLINE struct S *f{index}(struct S *a, struct S *b) {{",
-                "  if (--fuel <= 0) return a;", "  int i = fuel; (void)i;", "  struct S *v0 = 0, *v1 = 0;", *self.prologue(),
-                *self.body(self.r.randint(2, 7)), "  sink += sum;", f"  return {self.pointer()};", "}"]
-
-    def step(self, name):
-        self.locals = ["v0", "v1", "v2", "arg"]
-        return [f"static NOINLINE void {name}(struct S *arg, int i) {{", "  struct S *v0 = 0, *v1 = 0, *v2 = 0; fuel = 12;",
-                *self.prologue(), *self.body(self.r.randint(4, 14)), "  sink += sum; (void)v2;", "}"]
-
-    def thread(self, index, steps):
-        # Every thread has an object of its own that nobody else gets, as the argument of its steps.
-        shared = self.r.random() < 0.5
-        own = self.r.choice(["&mine", "make()", "&tls"])
-        return [f"static void *thread{index}(void *p) {{", f"  struct S mine = {{0}}; struct S *own = 0;",
-                "  for (int i = 0; i < 6; ++i) {", f"    oracle_wait({index});", f"    if (!own) own = {own};",
-                *[f"    {s}({'i & 1 ? own : p' if shared else 'own'}, i);" for s in steps],
-                f"    oracle_pass({'2' if index == 1 else 'i == 5 ? 0 : 1'});", "  }", "  (void)mine; (void)p;",
-                "  for (;;) pause();", "}"]
+        r = random.Random(seed)
+        count = r.randint(1, 4)
+        roots = r.sample(ROOTS, min(count, len(ROOTS)))
+        self.routes = []
+        used = set()
+        for i in range(count):
+            published = r.random() < 0.5
+            root = roots[i] if published else r.choice(OWN_ROOTS)
+            # Two routes through one variable would overwrite each other.
+            place = {"exchange": "gp", "variable": "gp", "thread_local": "gp", "specific": "gp", "argument": "p"}.get(root[0], root[0])
+            if place in used:
+                root, published = OWN_ROOTS[2], False
+                place = root[0]
+                if place in used:
+                    continue
+            used.add(place)
+            self.routes.append(Route(r, i, strict, published, root))
+        self.argument = r.choice(["&g1", "start", "&local"])
+        if any(route.root[0] == "constant" for route in self.routes):
+            self.argument = "start"
 
     def text(self):
-        f = lambda: f"f{self.r.randrange(self.functions)}"
-        lines = [HEAD,
-                 "static struct S g0, g1; static struct S *gp0, *gp1, *garr[2]; static uintptr_t gt; static long gn;",
-                 "static _Thread_local struct S tls; static _Thread_local struct S *tlp; static _Thread_local int fuel;",
-                 "static _Thread_local volatile long sink; static fn gf; static pthread_key_t key;",
-                 "static int fds[2]; static int in_pipe;",
-                 "static struct S *const ctab[2] = {&g0, &g1}; static const long numbers[4] = {1, 2, 3, 4};", HELPERS]
-        lines += [f"static struct S *f{i}(struct S *a, struct S *b);" for i in range(self.functions)]
-        lines.append(f"static const fn ftab[2] = {{{f()}, {f()}}};")
-        for i in range(self.functions):
-            lines += self.function(i)
-        steps = [f"step{i}" for i in range(self.r.randint(1, 3))]
-        for s in steps:
-            lines += self.step(s)
-        same = self.r.random() < 0.3
-        lines += self.thread(1, steps)
-        lines += self.thread(2, steps if same else self.r.sample(steps, self.r.randint(1, len(steps))))
-        arg = self.r.choice(["&g0", "start", "0", "&local", "local.p[0]"])
-        lines += ["int main(void) {", "  struct S local = {0}; struct S *start = make(); local.p[0] = make();",
-                  "  pthread_t t1, t2; pthread_key_create(&key, 0); if (pipe(fds)) abort();",
-                  f"  pthread_create(&t1, 0, thread1, {arg}); pthread_create(&t2, 0, thread2, {arg});",
-                  "  local.n++; start->n++; local.p[0]->n++;", "  oracle_pass(1); oracle_wait(0);", "  local.n++; start->n++;", "  oracle_end();", "}"]
+        lines = [HEAD]
+        for route in self.routes:
+            lines += route.functions()
+        bodies = [route.body for route in self.routes]
+        lines += ["static void *thread1(void *p) {", "  struct S own = {0}, *mine = &own; (void)mine;",
+                  *["  " + b["declare"] for b in bodies], "  oracle_wait(1);", *["  " + b["send"] for b in bodies],
+                  "  oracle_pass(2); oracle_wait(1);", *["  " + b["again"] for b in bodies],
+                  *["  " + b["receive"] for b, route in zip(bodies, self.routes) if not route.published],
+                  "  oracle_pass(0);", "  for (;;) pause();", "}"]
+        lines += ["static void *thread2(void *p) {", "  struct S own = {0}, *mine = &own; (void)mine;", "  oracle_wait(2);",
+                  *["  " + b["receive"] for b, route in zip(bodies, self.routes) if route.published],
+                  # the same code with the thread's own objects, for the decoys
+                  *["  { " + b["declare"] + " " + b["send"] + " " + b["receive"] + " }"
+                    for b, route in zip(bodies, self.routes) if not route.published],
+                  "  oracle_pass(1);", "  for (;;) pause();", "}"]
+        lines += ["int main(void) {", "  struct S local = {0}; struct S *start = make();",
+                  "  pthread_t t1, t2; pthread_key_create(&tkey, 0); if (pipe(fds)) abort();",
+                  f"  pthread_create(&t1, 0, thread1, {self.argument}); pthread_create(&t2, 0, thread2, {self.argument});",
+                  "  oracle_pass(1); oracle_wait(0); local.n++; start->n++;", "  oracle_end();", "}"]
         return "\n".join(lines) + "\n"
 
 

@@ -3,10 +3,10 @@
 //   instrument IN.bc OUT.bc [TABLE]    writes the instrumented module
 //   instrument --print IN.bc [TABLE]   prints verdicts and counts instead (for people)
 //
-// The instrumented module calls oracle_access(number, address, size, flags) before each access (runtime.c). So that an
-// address means one object for the whole run, stack objects are taken from oracle_alloc(), which never gives the
-// same memory twice, and malloc, calloc, realloc and free are renamed to versions that do so too. The verdicts are
-// made on the untouched module.
+// The instrumented module calls oracle_access(number, address, size, flags) before each access (runtime.c). So
+// that an address means one object for the whole run, stack objects are taken from oracle_alloc(), which never
+// gives the same memory twice, and malloc, calloc, realloc and free are renamed to versions that do so too. The
+// verdicts are made on the untouched module.
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -47,7 +47,8 @@ class Rewriter {
     number_ = llvm::Type::getInt32Ty(context_);
     pointer_ = llvm::PointerType::getUnqual(context_);
     report_ = module.getOrInsertFunction(
-        "oracle_access", llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {number_, pointer_, word_, number_}, false));
+        "oracle_access",
+        llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {number_, pointer_, word_, number_}, false));
     alloc_ = module.getOrInsertFunction("oracle_alloc", llvm::FunctionType::get(pointer_, {word_}, false));
   }
 
@@ -62,7 +63,8 @@ class Rewriter {
       if (call == nullptr) return;
       size = builder.CreateZExtOrTrunc(call->getLength(), word_);
     }
-    builder.CreateCall(report_, {builder.getInt32(static_cast<uint32_t>(index)), pointer, size, builder.getInt32(flags_of(access))});
+    builder.CreateCall(report_, {builder.getInt32(static_cast<uint32_t>(index)), pointer, size,
+                                 builder.getInt32(flags_of(access))});
   }
 
   void move_stack_objects(llvm::Function& function) {
@@ -78,13 +80,16 @@ class Rewriter {
       llvm::IRBuilder<> builder(object);
       const uint64_t bytes = module_.getDataLayout().getTypeAllocSize(object->getAllocatedType());
       llvm::Value* count = builder.CreateZExtOrTrunc(object->getArraySize(), word_);
-      object->replaceAllUsesWith(builder.CreateCall(alloc_, {builder.CreateMul(count, builder.getInt64(bytes))}));
+      object->replaceAllUsesWith(
+          builder.CreateCall(alloc_, {builder.CreateMul(count, builder.getInt64(bytes))}));
       object->eraseFromParent();
     }
     move_arguments(function);
-    // Moved objects are no frame of the caller any more: a tail call is as good as any, musttail is not made from C.
+    // Moved objects are no frame of the caller any more: a tail call is as good as any, musttail is not made
+    // from C.
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) call->setTailCallKind(llvm::CallInst::TCK_None);
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+        call->setTailCallKind(llvm::CallInst::TCK_None);
     }
   }
 
@@ -132,15 +137,15 @@ void print(const heddle::SharingResult& result, size_t instructions, double seco
   const char* quiet = std::getenv("ORACLE_QUIET");
   for (size_t i = 0; quiet == nullptr && i < result.accesses.size(); ++i) {
     const heddle::Access& access = result.accesses[i];
-    llvm::outs() << i << ' ' << heddle::sharing_name(access.sharing) << ' ' << access.instruction->getFunction()->getName()
-                 << ':' << *access.instruction << '\n';
+    llvm::outs() << i << ' ' << heddle::sharing_name(access.sharing) << ' '
+                 << access.instruction->getFunction()->getName() << ':' << *access.instruction << '\n';
   }
   for (size_t i = 0; i < heddle::kSharings; ++i) {
     llvm::outs() << heddle::sharing_name(static_cast<heddle::Sharing>(i)) << ' ' << result.counts[i] << '\n';
   }
   llvm::outs() << instructions << " instructions, " << result.accesses.size() << " accesses, "
                << static_cast<int>(100.0 - 100.0 * static_cast<double>(result.counts[0]) /
-                                              static_cast<double>(std::max<size_t>(1, result.accesses.size())))
+                                               static_cast<double>(std::max<size_t>(1, result.accesses.size())))
                << "% excluded, " << static_cast<int>(seconds * 1000) << " ms\n";
 }
 
