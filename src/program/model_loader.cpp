@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "image/elf_file.h"
+#include "program/link_rules.h"
 
 namespace heddle {
 namespace {
@@ -122,6 +123,10 @@ Result<Linking> link_records(std::string_view modules, std::string_view links, c
   // One type description for all modules that include the same header: much less to link in C++ programs.
   model.context->enableDebugTypeODRUniquing();
   model.module = std::make_unique<llvm::Module>(name, *model.context);
+  // heddle cc puts its record in front of all inputs: the first one is of the link that made this file, others
+  // came with partially linked inputs.
+  if (!plans.empty()) model.link_plan = HEDDLE_TRY(LinkPlan::from_record(plans.front()));
+  const LinkRules rules = model.link_plan ? LinkRules(*model.link_plan) : LinkRules();
   llvm::Linker linker(*model.module);
   for (ModelRecord& record : records) {
     if (record.kind != HEDDLE_RECORD_module) return bad_module(name, {}, "a record of another kind among the modules");
@@ -130,13 +135,12 @@ Result<Linking> link_records(std::string_view modules, std::string_view links, c
     auto module = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBufferCopy(record.body, unit.source), *model.context);
     if (!module) return bad_module(name, unit, llvm::toString(module.takeError()));
     collect_defined_names(**module, out.defined);
+    rules.apply(**module, *model.module);
     if (linker.linkInModule(std::move(*module)) || !problems.empty()) return bad_module(name, unit, problems);
     record.body.clear();
     model.units.push_back(std::move(unit));
   }
-  // heddle cc puts its record in front of all inputs: the first one is of the link that made this file, others
-  // came with partially linked inputs.
-  if (!plans.empty()) model.link_plan = HEDDLE_TRY(LinkPlan::from_record(plans.front()));
+  rules.finish(*model.module);
   return out;
 }
 

@@ -49,8 +49,8 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
       if (instruction.getNumOperands() == 0) return;
       return assign(returned(*instruction.getFunction()), carrier(instruction.getOperand(0)));
     }
-    case llvm::Instruction::VAArg:
-      return visit_load(instruction, instruction.getOperand(0));
+    case llvm::Instruction::VAArg:  // the list points to the area, the area holds the arguments
+      return load(carrier(&instruction), graph_.contents(target(instruction.getOperand(0))), false);
     case llvm::Instruction::PHI:
     case llvm::Instruction::Freeze:
     case llvm::Instruction::ExtractValue:
@@ -63,9 +63,10 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
     case llvm::Instruction::Trunc:
     case llvm::Instruction::ZExt:
     case llvm::Instruction::SExt:
-    case llvm::Instruction::Select:  // the condition carries nothing: a vector of up to 63 bits, or bits
-    case llvm::Instruction::ExtractElement:  // an index may look like a number that holds a pointer: harmless
+    case llvm::Instruction::Select:
+    case llvm::Instruction::ExtractElement:
     case llvm::Instruction::InsertElement:
+      // Conditions and indices are among the operands; they are numbers, and cost precision at worst.
       if (carry_of(instruction.getType()) == Carry::nothing) return;
       for (const llvm::Use& operand : instruction.operands()) assign(instruction, operand.get());
       return;

@@ -48,6 +48,8 @@ class Judge {
   }
 
   // Unification may have merged an object with others that escape, although its own address goes nowhere.
+  // Trusts `nocapture`: a library function declared so by hand (noescape) that lends the object to other
+  // threads before it returns would make this wrong.
   bool is_uncaptured(const llvm::Value* object) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(object);
     if (!llvm::isa<llvm::AllocaInst>(object) && (call == nullptr || !flow_.allocates(*call))) return false;

@@ -185,5 +185,26 @@ TEST(SharingCalls, VariadicArguments) {
             "KKSS");
 }
 
+TEST(SharingCalls, VaArgInstruction) {
+  EXPECT_EQ(verdicts(R"(
+  define internal void @g(i32 %n, ...) {
+    %l = alloca ptr
+    call void @llvm.va_start.p0(ptr %l)
+    %p = va_arg ptr %l, ptr
+    %q = load ptr, ptr %p
+    store ptr %q, ptr @global
+    ret void
+  }
+  define void @f() {
+    %a = call ptr @malloc(i64 8)
+    %b = call ptr @malloc(i64 8)
+    store ptr %b, ptr %a
+    store i32 1, ptr %b
+    call void (i32, ...) @g(i32 1, ptr %a)
+    ret void
+  })"),
+            "HSHS");
+}
+
 }  // namespace
 }  // namespace heddle

@@ -13,9 +13,12 @@
 // heddle cc passes through the environment:
 //   HEDDLE_EMBED_META   JSON stored with the module: command line and folder
 //   HEDDLE_EMBED_STRIP  1: the user asked for no debug information; it was made for the model only and is removed
-//                       from what code generation gets. Line tables do not change the code that is generated.
+//                       from what code generation gets. Line tables alone do not change the code that is made,
+//                       but clang also writes source locations into loop metadata, and gives metadata to loops
+//                       that would have none; passes look at it. That is taken out before the first pass.
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -61,9 +64,35 @@ std::string encode_module(const llvm::Module& module) {
   return encode_record(record);
 }
 
+bool strips_debug_info() {
+  return std::getenv("HEDDLE_EMBED_STRIP") != nullptr;
+}
+
+// Takes source locations out of a loop's metadata, and the metadata away when nothing else is in it.
+void strip_loop_locations(llvm::Instruction& latch) {
+  const llvm::MDNode* loop = latch.getMetadata(llvm::LLVMContext::MD_loop);
+  if (loop == nullptr) return;
+  auto is_location = [](const llvm::Metadata* md) { return llvm::isa_and_nonnull<llvm::DILocation>(md); };
+  if (llvm::all_of(llvm::drop_begin(loop->operands()), is_location)) {
+    latch.setMetadata(llvm::LLVMContext::MD_loop, nullptr);
+  } else {
+    llvm::updateLoopMetadataDebugLocations(latch, [&](llvm::Metadata* md) { return is_location(md) ? nullptr : md; });
+  }
+}
+
+struct StripLoopLocationsPass : llvm::PassInfoMixin<StripLoopLocationsPass> {
+  static bool isRequired() { return true; }
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    for (llvm::Function& function : module)
+      for (llvm::BasicBlock& block : function)
+        if (llvm::Instruction* end = block.getTerminator()) strip_loop_locations(*end);
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 void embed(llvm::Module& module) {
   const std::string assembly = as_assembly(encode_module(module));
-  if (std::getenv("HEDDLE_EMBED_STRIP") != nullptr) llvm::StripDebugInfo(module);
+  if (strips_debug_info()) llvm::StripDebugInfo(module);
   module.appendModuleInlineAsm(assembly);
 }
 
@@ -76,6 +105,9 @@ struct EmbedPass : llvm::PassInfoMixin<EmbedPass> {
 };
 
 void register_callbacks(llvm::PassBuilder& builder) {
+  if (strips_debug_info())
+    builder.registerPipelineStartEPCallback(
+        [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(StripLoopLocationsPass()); });
   builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
     if (level == llvm::OptimizationLevel::O0) passes.addPass(EmbedPass());
   });

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sharing oracle, step 1: writes a random C program in which threads hand pointers to each other in devious ways.
 
-    generate.py SEED [strict] > program.c
+    generate.py SEED [strict] [BOX] > program.c
 
 A program has a few routes. A route starts with an object (`x`), puts its address into a box in one of many ways,
 that box into another, and so on, and the last one into a root. Thread 1 does this and touches the object; thread 2
@@ -10,7 +10,8 @@ thread 1 touches the object again, and the gift. Some routes are decoys: their
 root belongs to the thread, and nobody else comes for the object. They keep the analysis honest the other way
 round, and mix with the true routes in helper functions that both use.
 
-`strict`: obeys the aliasing rules of C, for compilers that rely on them.
+`strict`: obeys the aliasing rules of C, for compilers that rely on them. BOX: only this way to put a pointer
+into a box (a name from BOXES).
 """
 import random
 import sys
@@ -168,9 +169,9 @@ SOURCES = ["make()", "calloc(1, sizeof(struct S))", "frame", "&tls", "make_with(
 
 
 class Route:
-    def __init__(self, r, index, strict, published, wanted_root):
+    def __init__(self, r, index, strict, box, published, wanted_root):
         self.index, self.published = index, published
-        boxes = [b for b in BOXES if not (strict and b[0] in NOT_STRICT)]
+        boxes = [b for b in BOXES if not (strict and b[0] in NOT_STRICT) and box in (None, b[0])] or BOXES[:1]
         self.hops = [r.choice(boxes) for _ in range(r.randint(1, 3))]
         self.root = wanted_root
         self.source = r.choice(SOURCES if published else [s for s in SOURCES if s != "&tls"] + ["&tls2"])
@@ -210,7 +211,7 @@ class Route:
 
 
 class Program:
-    def __init__(self, seed, strict=False):
+    def __init__(self, seed, strict=False, box=None):
         r = random.Random(seed)
         count = r.randint(1, 4)
         roots = r.sample(ROOTS, min(count, len(ROOTS)))
@@ -227,7 +228,7 @@ class Program:
                 if place in used:
                     continue
             used.add(place)
-            self.routes.append(Route(r, i, strict, published, root))
+            self.routes.append(Route(r, i, strict, box, published, root))
         self.argument = r.choice(["&g1", "start", "&local"])
         if any(route.root[0] == "constant" for route in self.routes):
             self.argument = "start"
@@ -256,4 +257,5 @@ class Program:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(Program(int(sys.argv[1]), "strict" in sys.argv).text())
+    only = [a for a in sys.argv[2:] if a != "strict"]
+    sys.stdout.write(Program(int(sys.argv[1]), "strict" in sys.argv, only[0] if only else None).text())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sharing oracle: does an access that the sharing analysis calls private ever meet another thread?
 
-    run.py --tool INSTRUMENT [--programs N] [--seed S] [--jobs J] [--levels O0,O2,O2s] [--keep DIR]
+    run.py --tool INSTRUMENT [--programs N] [--seed S] [--jobs J] [--levels O0,O2,O2s] [--keep DIR] [--box NAME]
 
 Makes N random programs (generate.py), judges and instruments them (instrument.cpp), runs them (runtime.c) and
 reports every violation with the command that shows it again. Exit code 1 when there is one. Levels with an s obey the
@@ -24,12 +24,12 @@ def call(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
 
 
-def check(tool, folder, seed, level):
+def check(tool, folder, seed, level, box):
     """(verdict, text): verdict is ok, violation, limit, or error (a bug of the oracle itself)."""
     base = os.path.join(folder, f"p{seed}-{level}")
     strict = level.endswith("s")
     with open(base + ".c", "w") as file:
-        file.write(generate.Program(seed, strict).text())
+        file.write(generate.Program(seed, strict, box).text())
     aliasing = "-fstrict-aliasing" if strict else "-fno-strict-aliasing"
     steps = [["clang-19", "-w", "-" + level.rstrip("s"), aliasing, "-c", "-emit-llvm", base + ".c", "-o", base + ".bc"],
              [tool, base + ".bc", base + ".i.bc", os.path.join(HERE, "oracle.table")],
@@ -48,11 +48,11 @@ def check(tool, folder, seed, level):
     return "error", f"{base}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
 
 
-def one_seed(tool, folder, seed, levels, keep):
+def one_seed(tool, folder, seed, levels, keep, box):
     results = []
     for level in levels:
         try:
-            verdict, text = check(tool, folder, seed, level)
+            verdict, text = check(tool, folder, seed, level, box)
         except subprocess.TimeoutExpired as error:
             verdict, text = "error", str(error)
         results.append((seed, level, verdict, text))
@@ -74,6 +74,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--levels", default="O0,O2,O2s")
     parser.add_argument("--keep", default="")
+    parser.add_argument("--box", choices=[b[0] for b in generate.BOXES])
     options = parser.parse_args()
     if options.keep:
         os.makedirs(options.keep, exist_ok=True)
@@ -84,7 +85,7 @@ def main():
         if made.returncode != 0:
             sys.exit(made.stderr)
         seeds = range(options.seed, options.seed + options.programs)
-        jobs = [pool.submit(one_seed, options.tool, folder, seed, options.levels.split(","), options.keep) for seed in seeds]
+        jobs = [pool.submit(one_seed, options.tool, folder, seed, options.levels.split(","), options.keep, options.box) for seed in seeds]
         for job in concurrent.futures.as_completed(jobs):
             for seed, level, verdict, text in job.result():
                 counts[verdict] += 1

@@ -1,0 +1,47 @@
+// A session starts a detached thread that counts what it sends; the session waits for "sent" and is deleted.
+//
+// The bug: the detached thread uses the session once more after it has said "sent".
+//
+// HEDDLE-FAILURE: use-after-free
+// HEDDLE-MODEL: sc
+// HEDDLE-PATTERN: order
+// HEDDLE-DECISIVE: A B the session is deleted before the detached thread counts
+// HEDDLE-SMALL: yes
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+struct Session {
+  std::atomic<int> packets{0};
+};
+
+static std::mutex mutex;
+static std::condition_variable changed;
+static bool sent = false;
+
+static void send(Session* session) {
+#ifdef FIXED
+  session->packets.fetch_add(1);
+#endif
+  {
+    std::lock_guard lock(mutex);
+    sent = true;
+    changed.notify_one();
+  }
+#ifndef FIXED
+  session->packets.fetch_add(1);  // [B]
+#endif
+}
+
+int main() {
+  auto* session = new Session;
+  std::thread(send, session).detach();
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [] { return sent; });
+  }
+  delete session;  // [A]
+  std::unique_lock lock(mutex);  // others go on for a while
+  sent = false;
+}
