@@ -58,9 +58,12 @@ std::string ThreadName::text() const {
 }
 
 size_t ThreadName::hash() const {
-  uint64_t value = path_.size();
-  for (const uint32_t index : path_) value = (value ^ index) * 0x9e3779b97f4a7c15u + (value >> 32);
-  return value ^ (value >> 29);
+  uint64_t value = 1;
+  for (const uint32_t index : path_) {
+    value = (value + index + 1) * 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+  }
+  return value;
 }
 
 }  // namespace heddle

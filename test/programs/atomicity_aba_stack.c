@@ -1,7 +1,8 @@
-// A lock-free stack of three nodes. One thread pops a node; another one pops two and pushes the first of them back.
+// A lock-free stack of three nodes. One thread pops a node; another one pops two and pushes the first of them
+// back.
 //
-// The bug: ABA. The compare-and-swap of the first thread sees the same head again and installs the successor that it read
-// long before, a node that the other thread owns. Repaired by a version number beside the head.
+// The bug: ABA. The compare-and-swap of the first thread sees the same head again and installs the successor
+// that it read long before, a node that the other thread owns. Repaired by a version number beside the head.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc
@@ -34,7 +35,7 @@ static unsigned pop(void) {
     unsigned old = atomic_load(&head);
     const unsigned node = old & 0xffff;
     if (node == kNil) return kNil;
-    const unsigned successor = atomic_load(&next[node]);                             // [A]
+    const unsigned successor = atomic_load(&next[node]);                          // [A]
     if (atomic_compare_exchange_strong(&head, &old, new_head(old, successor))) {  // [B]
       assert(atomic_exchange(&owned[node], 1) == 0);
       return node;

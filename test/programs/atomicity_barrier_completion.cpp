@@ -1,8 +1,8 @@
-// Two threads simulate a few rounds with a std::barrier whose completion function starts the next round. A thread that has
-// no work left drops out of the barrier.
+// Two threads simulate a few rounds with a std::barrier whose completion function starts the next round. A
+// thread that has no work left drops out of the barrier.
 //
-// The bug: how many are still at work is a count apart from the barrier, and counting down is a load and a store. The
-// simulation ends one thread short of zero.
+// The bug: how many are still at work is a count apart from the barrier, and counting down is a load and a
+// store. The simulation ends one thread short of zero.
 //
 // HEDDLE-FAILURE: abort
 // HEDDLE-MODEL: sc

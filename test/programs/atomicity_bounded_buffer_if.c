@@ -1,7 +1,7 @@
 // A bounded buffer (CLAP's bbuf) with one producer of four items and two consumers of two items each.
 //
-// The bug: get() tests with `if` instead of `while`. Between the signal and the moment the woken consumer has the lock
-// again, the other consumer can take the item; the first one takes from an empty buffer.
+// The bug: get() tests with `if` instead of `while`. Between the signal and the moment the woken consumer has
+// the lock again, the other consumer can take the item; the first one takes from an empty buffer.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc
@@ -23,7 +23,8 @@ struct buffer {
   int count;
 };
 
-static struct buffer buffer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {0}, 0, 0};
+static struct buffer buffer = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {0}, 0, 0};
 
 static void put(struct buffer* b, int value) {
   pthread_mutex_lock(&b->lock);

@@ -1,7 +1,8 @@
 // A position of two coordinates is moved by one thread and copied as a whole, with memcpy, by another one.
 //
-// The bug: the move sets one coordinate after the other, each under the lock, and the copy is made without it. Between the
-// two steps, the copy is a position that never was. (memcpy over memory that others access in other sizes.)
+// The bug: the move sets one coordinate after the other, each under the lock, and the copy is made without it.
+// Between the two steps, the copy is a position that never was. (memcpy over memory that others access in other
+// sizes.)
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

@@ -1,5 +1,5 @@
-// A 64-bit tick count on a machine that counts in halves: the interrupt adds to the low half and carries into the high
-// half; a reader takes all 64 bits at once.
+// A 64-bit tick count on a machine that counts in halves: the interrupt adds to the low half and carries into
+// the high half; a reader takes all 64 bits at once.
 //
 // The bug: between the overflow of the low half and the carry, the clock is 2^32 ticks slow.
 //
@@ -45,7 +45,7 @@ static void* interrupt(void* arg) {
   for (int i = 0; i < 3; ++i) {
     lock();
     const uint32_t low = now.half.low + 1;
-    now.half.low = low;                                // [A]
+    now.half.low = low;                               // [A]
     if (low == 0) now.half.high = now.half.high + 1;  // [B]
     unlock();
   }

@@ -1,7 +1,7 @@
 // A std::counting_semaphore lets two of three clients use two connections at a time.
 //
-// The bug: the semaphore limits how many clients choose, not which connection they choose. Finding a free one and marking
-// it are two steps; two clients can use the same connection.
+// The bug: the semaphore limits how many clients choose, not which connection they choose. Finding a free one
+// and marking it are two steps; two clients can use the same connection.
 //
 // HEDDLE-FAILURE: abort
 // HEDDLE-MODEL: sc

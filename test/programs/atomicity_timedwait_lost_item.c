@@ -1,8 +1,8 @@
-// A consumer waits for an item until a deadline (which has passed: it gives the producer one chance) and then gives up, in
-// which case the producer is to process the item itself.
+// A consumer waits for an item until a deadline (which has passed: it gives the producer one chance) and then
+// gives up, in which case the producer is to process the item itself.
 //
-// The bug: after ETIMEDOUT the consumer does not look again. The item may have come between the timeout and the moment the
-// consumer had the lock again; then nobody processes it.
+// The bug: after ETIMEDOUT the consumer does not look again. The item may have come between the timeout and the
+// moment the consumer had the lock again; then nobody processes it.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

@@ -1,7 +1,8 @@
 // Two cash machines withdraw 60 each from an account of 100.
 //
-// The bug: the balance is checked in one critical section and taken in the next. Both machines can pass the check before
-// either takes the money. Atomicity violation by check-then-act; every single access is protected by the mutex.
+// The bug: the balance is checked in one critical section and taken in the next. Both machines can pass the
+// check before either takes the money. Atomicity violation by check-then-act; every single access is protected
+// by the mutex.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

@@ -1,7 +1,7 @@
 // A reader walks over a mapped file of two pages, a rotation cuts the file to one page.
 //
-// The bug: the reader learns the size under the lock and reads the mapping after unlocking. A page that is no longer
-// backed by the file gives a bus error.
+// The bug: the reader learns the size under the lock and reads the mapping after unlocking. A page that is no
+// longer backed by the file gives a bus error.
 //
 // HEDDLE-FAILURE: bus
 // HEDDLE-MODEL: sc

@@ -1,6 +1,7 @@
 // The C11 threads of <threads.h>: a worker waits for a job, main hands one over and closes.
 //
-// The bug: main sets the flag without the mutex. The signal can come after the worker's test and before its wait.
+// The bug: main sets the flag without the mutex. The signal can come after the worker's test and before its
+// wait.
 //
 // HEDDLE-FAILURE: lost-wakeup
 // HEDDLE-MODEL: sc
@@ -20,7 +21,7 @@ static atomic_int job;
 static int worker(void* arg) {
   (void)arg;
   mtx_lock(&lock);
-  while (job == 0) {           // [A]
+  while (job == 0) {            // [A]
     cnd_wait(&changed, &lock);  // [D]
   }
   const int result = job * 2;

@@ -1,5 +1,5 @@
-// C11 threads count in thread-specific storage, created with call_once(). The destructor adds the count of a thread to the
-// sum when the thread ends.
+// C11 threads count in thread-specific storage, created with call_once(). The destructor adds the count of a
+// thread to the sum when the thread ends.
 //
 // The bug: the destructor uses mtx_trylock(), and drops the count when two threads end at the same time.
 //

@@ -1,8 +1,8 @@
-// A worker updates statistics under a lock and then waits for more work, until main cancels it. It has a cleanup handler
-// that unlocks.
+// A worker updates statistics under a lock and then waits for more work, until main cancels it. It has a
+// cleanup handler that unlocks.
 //
-// The bug: a cancellation point stands between the lock and pthread_cleanup_push(). Cancelled there, the worker leaves the
-// mutex locked and main waits for it forever.
+// The bug: a cancellation point stands between the lock and pthread_cleanup_push(). Cancelled there, the worker
+// leaves the mutex locked and main waits for it forever.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc
@@ -19,7 +19,9 @@ static sem_t started;
 static sem_t more_work;
 static int updates;
 
-static void unlock(void* mutex) { pthread_mutex_unlock(mutex); }
+static void unlock(void* mutex) {
+  pthread_mutex_unlock(mutex);
+}
 
 static void* worker(void* arg) {
   (void)arg;

@@ -1,7 +1,8 @@
-// Three services in a ring. When one stops it joins its neighbour, unless that one has stopped already. Main waits for all.
+// Three services in a ring. When one stops it joins its neighbour, unless that one has stopped already. Main
+// waits for all.
 //
-// The bug: a service looks at its neighbour before it says that it has stopped itself. All three can find their neighbour
-// running, and each joins the next. (glibc refuses a cycle of two with EDEADLK, not one of three.)
+// The bug: a service looks at its neighbour before it says that it has stopped itself. All three can find their
+// neighbour running, and each joins the next. (glibc refuses a cycle of two with EDEADLK, not one of three.)
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

@@ -1,7 +1,7 @@
 // Two accounts, each with its own lock; two transfers in opposite directions.
 //
-// The bug: each transfer locks its source first. With one transfer from a to b and one from b to a, each can hold one lock
-// and wait for the other: a cycle of two.
+// The bug: each transfer locks its source first. With one transfer from a to b and one from b to a, each can
+// hold one lock and wait for the other: a cycle of two.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

@@ -1,8 +1,8 @@
-// A validator reads a range of two limits and leaves with longjmp() when the range is empty, as a parser leaves with an
-// error; it then tries once more. An editor moves the range up, one limit at a time.
+// A validator reads a range of two limits and leaves with longjmp() when the range is empty, as a parser leaves
+// with an error; it then tries once more. An editor moves the range up, one limit at a time.
 //
-// The bug: longjmp() leaves the critical section without unlocking, so the second attempt waits for the first one. It
-// happens only when the validator looks between the two steps of the editor.
+// The bug: longjmp() leaves the critical section without unlocking, so the second attempt waits for the first
+// one. It happens only when the validator looks between the two steps of the editor.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

@@ -1,7 +1,8 @@
-// A model and a view, each behind a std::recursive_mutex. The model tells the view of changes, the view asks the model.
+// A model and a view, each behind a std::recursive_mutex. The model tells the view of changes, the view asks
+// the model.
 //
-// The bug: a callback is made with the lock held. Recursive mutexes make it work in one thread; with two, the model's
-// thread waits for the view and the view's thread for the model.
+// The bug: a callback is made with the lock held. Recursive mutexes make it work in one thread; with two, the
+// model's thread waits for the view and the view's thread for the model.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

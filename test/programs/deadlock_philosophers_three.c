@@ -1,11 +1,12 @@
 // Three philosophers, three forks, two meals each.
 //
-// The bug: everybody takes the left fork first. All three can hold one fork and wait for the next: a cycle of three.
+// The bug: everybody takes the left fork first. All three can hold one fork and wait for the next: a cycle of
+// three.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc
 // HEDDLE-PATTERN: deadlock
-// HEDDLE-DECISIVE: A B each philosopher takes a left fork before a neighbour takes the same one as the right fork
+// HEDDLE-DECISIVE: A B each philosopher takes a left fork before a neighbour takes it as the right one
 // HEDDLE-SMALL: no
 #include <assert.h>
 #include <pthread.h>

@@ -1,8 +1,9 @@
-// A mailbox behind a recursive mutex. receive() waits on a condition variable until there is a message; checked_receive()
-// takes the mutex too, for a consistent count, and calls receive() when it believes that a message is there or will be.
+// A mailbox behind a recursive mutex. receive() waits on a condition variable until there is a message;
+// checked_receive() takes the mutex too, for a consistent count, and calls receive() when it believes that a
+// message is there or will be.
 //
-// The bug: pthread_cond_wait() gives back one level of the recursive mutex only. When the message is not there yet, the
-// receiver waits with the mutex held and the sender can never deliver.
+// The bug: pthread_cond_wait() gives back one level of the recursive mutex only. When the message is not there
+// yet, the receiver waits with the mutex held and the sender can never deliver.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

@@ -1,7 +1,8 @@
-// A tree walk takes the read lock for each level it goes down; a writer changes the tree once. The lock prefers writers.
+// A tree walk takes the read lock for each level it goes down; a writer changes the tree once. The lock prefers
+// writers.
 //
-// The bug: a second read lock of the same thread queues behind a waiting writer, which waits for the first one. Recursive
-// read locks are not allowed with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP.
+// The bug: a second read lock of the same thread queues behind a waiting writer, which waits for the first one.
+// Recursive read locks are not allowed with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

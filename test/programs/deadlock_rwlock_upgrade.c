@@ -1,8 +1,8 @@
-// A table of routes with a generation number. Readers look up a route under the read lock and refresh their copy of the
-// table when it is of an older generation. An administrator changes the table once.
+// A table of routes with a generation number. Readers look up a route under the read lock and refresh their
+// copy of the table when it is of an older generation. An administrator changes the table once.
 //
-// The bug: on finding its copy old, lookup() takes the write lock while it still holds the read lock, and waits for itself.
-// This happens only when the table changes between the two lookups of the reader.
+// The bug: on finding its copy old, lookup() takes the write lock while it still holds the read lock, and waits
+// for itself. This happens only when the table changes between the two lookups of the reader.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

@@ -1,7 +1,7 @@
 // A log with room for two lines. Who finds no room flushes first, then adds.
 //
-// The bug: two threads can find the last place free at the same time. The second one meets a full log inside add(), with
-// the lock held, and calls flush(), which takes the same (normal) mutex again: it waits for itself.
+// The bug: two threads can find the last place free at the same time. The second one meets a full log inside
+// add(), with the lock held, and calls flush(), which takes the same (normal) mutex again: it waits for itself.
 //
 // HEDDLE-FAILURE: deadlock
 // HEDDLE-MODEL: sc

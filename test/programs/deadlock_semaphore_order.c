@@ -1,4 +1,5 @@
-// A scanner and a printer are each guarded by a semaphore of one. A copy job needs both, an archive job needs both.
+// A scanner and a printer are each guarded by a semaphore of one. A copy job needs both, an archive job needs
+// both.
 //
 // The bug: the two jobs acquire the semaphores in opposite order.
 //

@@ -1,7 +1,7 @@
 // Two windows share a font that is released once, when the first of them closes.
 //
-// The bug: each window has a std::once_flag of its own. std::call_once runs the release once per flag, guarded by a check
-// that is not atomic with the release.
+// The bug: each window has a std::once_flag of its own. std::call_once runs the release once per flag, guarded
+// by a check that is not atomic with the release.
 //
 // HEDDLE-FAILURE: double-free
 // HEDDLE-MODEL: sc

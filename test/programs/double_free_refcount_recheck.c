@@ -1,7 +1,7 @@
 // A message shared by two owners, freed by the one who gives it back last.
 //
-// The bug: the count goes down atomically, but whether it has reached zero is looked up afterwards. Both owners can see
-// zero, and both free.
+// The bug: the count goes down atomically, but whether it has reached zero is looked up afterwards. Both owners
+// can see zero, and both free.
 //
 // HEDDLE-FAILURE: double-free
 // HEDDLE-MODEL: sc
@@ -22,7 +22,7 @@ static void give_back(struct message* m) {
 #ifdef FIXED
   if (atomic_fetch_sub(&m->owners, 1) == 1) free(m->text);
 #else
-  atomic_fetch_sub(&m->owners, 1);            // [A]
+  atomic_fetch_sub(&m->owners, 1);                  // [A]
   if (atomic_load(&m->owners) == 0) free(m->text);  // [B]
 #endif
 }

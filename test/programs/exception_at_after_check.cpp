@@ -1,7 +1,7 @@
 // A play list: one thread shows the last title, another one clears the list.
 //
-// The bug: empty() and at() lock separately. The list can be cleared in between, and at() throws std::out_of_range, which
-// nobody catches.
+// The bug: empty() and at() lock separately. The list can be cleared in between, and at() throws
+// std::out_of_range, which nobody catches.
 //
 // HEDDLE-FAILURE: exception
 // HEDDLE-MODEL: sc

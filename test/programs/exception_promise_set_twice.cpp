@@ -1,7 +1,7 @@
 // A query is sent to two servers; whoever answers first fulfils the promise.
 //
-// The bug: "has somebody answered" and "I have" are two steps. Both servers set the value, and the second one gets a
-// std::future_error, which ends the program.
+// The bug: "has somebody answered" and "I have" are two steps. Both servers set the value, and the second one
+// gets a std::future_error, which ends the program.
 //
 // HEDDLE-FAILURE: exception
 // HEDDLE-MODEL: sc

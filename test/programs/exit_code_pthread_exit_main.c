@@ -1,5 +1,5 @@
-// Main starts two workers and leaves with pthread_exit(). The worker that finishes last announces the result; an exit
-// handler turns a result that was not announced into exit code 3.
+// Main starts two workers and leaves with pthread_exit(). The worker that finishes last announces the result;
+// an exit handler turns a result that was not announced into exit code 3.
 //
 // The bug: counting down the remaining workers is a load and a store, so that nobody may be the last.
 //

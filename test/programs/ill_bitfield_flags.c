@@ -1,7 +1,8 @@
-// A connection has two flags of one bit each; the network thread sets one, the timer thread the other. Each has its lock.
+// A connection has two flags of one bit each; the network thread sets one, the timer thread the other. Each has
+// its lock.
 //
-// The bug: both bits share a byte, so that each assignment reads and writes the other bit too, under the wrong lock. One
-// flag can get lost, and the state machine reaches its __builtin_trap().
+// The bug: both bits share a byte, so that each assignment reads and writes the other bit too, under the wrong
+// lock. One flag can get lost, and the state machine reaches its __builtin_trap().
 //
 // HEDDLE-FAILURE: ill
 // HEDDLE-MODEL: sc

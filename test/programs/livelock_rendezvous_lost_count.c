@@ -1,7 +1,7 @@
 // Two threads meet: each counts itself as arrived and spins until both are there.
 //
-// The bug: arriving is a load and a store. When one arrival is lost the count never reaches two and both threads spin
-// forever, awake and without progress.
+// The bug: arriving is a load and a store. When one arrival is lost the count never reaches two and both
+// threads spin forever, awake and without progress.
 //
 // HEDDLE-FAILURE: livelock
 // HEDDLE-MODEL: sc

@@ -1,8 +1,8 @@
-// Two jobs need both of two units at a time. A job reserves by subtracting, and when that was too much puts the units back
-// and tries again.
+// Two jobs need both of two units at a time. A job reserves by subtracting, and when that was too much puts the
+// units back and tries again.
 //
-// The bug: releasing is a load and a store. A unit pair put back by the other job in between is forgotten, and that job
-// reserves and puts back forever: it writes all the time and gets nowhere.
+// The bug: releasing is a load and a store. A unit pair put back by the other job in between is forgotten, and
+// that job reserves and puts back forever: it writes all the time and gets nowhere.
 //
 // HEDDLE-FAILURE: livelock
 // HEDDLE-MODEL: sc

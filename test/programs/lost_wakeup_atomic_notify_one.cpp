@@ -13,7 +13,9 @@
 
 static std::atomic<int> open_gate{0};
 
-static void pass() { open_gate.wait(0); }  // [A]
+static void pass() {
+  open_gate.wait(0);
+}  // [A]
 
 int main() {
   std::thread one(pass);

@@ -1,7 +1,7 @@
 // One thread waits until another one has made the data ready.
 //
-// The bug: the flag is tested before the lock is taken and set without it. The signal can come between the test and the
-// wait; nobody hears it, and the waiter sleeps forever.
+// The bug: the flag is tested before the lock is taken and set without it. The signal can come between the test
+// and the wait; nobody hears it, and the waiter sleeps forever.
 //
 // HEDDLE-FAILURE: lost-wakeup
 // HEDDLE-MODEL: sc

@@ -1,7 +1,7 @@
 // A std::jthread waits for work on a condition_variable_any; main asks it to stop.
 //
-// The bug: it waits with a predicate that looks at the stop token, instead of passing the token to wait(). A request to
-// stop that comes between the predicate and the wait wakes nobody, and the destructor joins forever.
+// The bug: it waits with a predicate that looks at the stop token, instead of passing the token to wait(). A
+// request to stop that comes between the predicate and the wait wakes nobody, and the destructor joins forever.
 //
 // HEDDLE-FAILURE: lost-wakeup
 // HEDDLE-MODEL: sc

@@ -1,7 +1,8 @@
-// A buffer for one item with two producers and two consumers of one item each, and one condition variable for both kinds.
+// A buffer for one item with two producers and two consumers of one item each, and one condition variable for
+// both kinds.
 //
-// The bug: pthread_cond_signal() wakes one thread, of whatever kind. When a consumer wakes the other consumer, that one
-// finds nothing and sleeps again, and the producer that could go on is never told.
+// The bug: pthread_cond_signal() wakes one thread, of whatever kind. When a consumer wakes the other consumer,
+// that one finds nothing and sleeps again, and the producer that could go on is never told.
 //
 // HEDDLE-FAILURE: lost-wakeup
 // HEDDLE-MODEL: sc

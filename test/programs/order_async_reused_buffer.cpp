@@ -1,6 +1,7 @@
 // Lines are read into a buffer and handed to std::async and std::packaged_task for adding up.
 //
-// The bug: the task gets the buffer by reference and the next line is read into it, without waiting for the task.
+// The bug: the task gets the buffer by reference and the next line is read into it, without waiting for the
+// task.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

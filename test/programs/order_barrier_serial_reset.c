@@ -1,5 +1,5 @@
-// Three threads add up numbers in two rounds. After the barrier of a round its serial thread notes the total and sets it
-// back to zero.
+// Three threads add up numbers in two rounds. After the barrier of a round its serial thread notes the total
+// and sets it back to zero.
 //
 // The bug: the others go on into the next round at once and may add before the total has been set back.
 //

@@ -1,5 +1,5 @@
-// Detached workers keep their statistics in thread-specific data, created once. At thread exit the key's destructor adds
-// them to a registry on the heap. Main waits for the workers and frees the registry.
+// Detached workers keep their statistics in thread-specific data, created once. At thread exit the key's
+// destructor adds them to a registry on the heap. Main waits for the workers and frees the registry.
 //
 // The bug: a worker announces its end before its destructors have run; main can free the registry first.
 //
@@ -34,7 +34,9 @@ static void add_to_registry(void* statistics) {
 #endif
 }
 
-static void create_key(void) { pthread_key_create(&key, add_to_registry); }
+static void create_key(void) {
+  pthread_key_create(&key, add_to_registry);
+}
 
 static void count(long amount) {
   pthread_once(&once, create_key);

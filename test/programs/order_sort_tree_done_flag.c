@@ -1,8 +1,8 @@
-// A parallel merge sort (in the manner of CLAP's swarm): each level gives its left half to a new thread, which divides
-// again, sorts the right half itself, waits for the child and merges.
+// A parallel merge sort (in the manner of CLAP's swarm): each level gives its left half to a new thread, which
+// divides again, sorts the right half itself, waits for the child and merges.
 //
-// The bug: a child says "done" when its halves are sorted, before it has merged them. Its parent can merge numbers that are
-// still in motion.
+// The bug: a child says "done" when its halves are sorted, before it has merged them. Its parent can merge
+// numbers that are still in motion.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc
@@ -38,7 +38,9 @@ static void wait_done(struct task* task) {
   pthread_mutex_unlock(&task->lock);
 }
 
-static int compare(const void* a, const void* b) { return *(const int*)a - *(const int*)b; }
+static int compare(const void* a, const void* b) {
+  return *(const int*)a - *(const int*)b;
+}
 
 static void merge(int* numbers, int half, int count) {
   int merged[kNumbers];
@@ -55,9 +57,10 @@ static void* sort(void* arg);
 
 static void sort_parallel(struct task* task) {
   const int half = task->count / 2;
-  struct task left = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, task->depth - 1, task->numbers, half};
-  struct task right = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, task->depth - 1, task->numbers + half,
-                       task->count - half};
+  struct task left = {
+      PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, task->depth - 1, task->numbers, half};
+  struct task right = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0,
+                       task->depth - 1,           task->numbers + half,     task->count - half};
   pthread_t child;
   pthread_create(&child, NULL, sort, &left);
   sort(&right);

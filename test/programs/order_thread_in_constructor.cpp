@@ -1,14 +1,14 @@
 // A base class starts a thread that calls a virtual function of the derived class.
 //
-// The bug: the thread is started in the base constructor. When it is fast, the derived class is not there yet, and a pure
-// virtual function is called: the library ends the program.
+// The bug: the thread is started in the base constructor. When it is fast, the derived class is not there yet,
+// and a pure virtual function is called: the library ends the program.
 //
 // HEDDLE-FAILURE: abort
 // HEDDLE-MODEL: sc
 // HEDDLE-PATTERN: order
 // HEDDLE-DECISIVE: A B the thread reads the object's class before the derived constructor has set it
 // HEDDLE-SMALL: yes
-// HEDDLE-ALSO: exception
+// HEDDLE-ALSO: exception, assert
 #include <cassert>
 #include <thread>
 

@@ -1,7 +1,8 @@
 // A configuration made at first use, with double-checked locking.
 //
-// The bug: the pointer is published and read with relaxed order. Under PSO it can become visible before the object's
-// members; a thread that takes the short way around the lock sees an empty configuration. Impossible under SC and TSO.
+// The bug: the pointer is published and read with relaxed order. Under PSO it can become visible before the
+// object's members; a thread that takes the short way around the lock sees an empty configuration. Impossible
+// under SC and TSO.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: pso
@@ -22,7 +23,7 @@ constexpr auto kConsume = std::memory_order_relaxed;
 #endif
 
 struct Config {
-  void init() { limit.store(100, std::memory_order_relaxed); }  // [A]
+  void init() { limit.store(100, std::memory_order_relaxed); }       // [A]
   int get() const { return limit.load(std::memory_order_relaxed); }  // [B]
   std::atomic<int> limit{0};
 };
@@ -45,7 +46,9 @@ static Config& config() {
   return *result;
 }
 
-static void use() { assert(config().get() == 100); }
+static void use() {
+  assert(config().get() == 100);
+}
 
 int main() {
   std::thread first(use);

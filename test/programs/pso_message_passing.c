@@ -1,7 +1,8 @@
-// One thread writes a message and then a flag; another one that sees the flag reads the message. The litmus test MP.
+// One thread writes a message and then a flag; another one that sees the flag reads the message. The litmus
+// test MP.
 //
-// The bug: both stores are relaxed. Under PSO, which keeps a store buffer per location, the flag can become visible first.
-// Impossible under SC and TSO.
+// The bug: both stores are relaxed. Under PSO, which keeps a store buffer per location, the flag can become
+// visible first. Impossible under SC and TSO.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: pso

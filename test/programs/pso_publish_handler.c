@@ -1,8 +1,8 @@
-// A plug-in registers its handler: it fills in a table entry and publishes the entry's address. Another thread calls the
-// handler when an entry is there.
+// A plug-in registers its handler: it fills in a table entry and publishes the entry's address. Another thread
+// calls the handler when an entry is there.
 //
-// The bug: the address is published without release. Under PSO it can become visible before the function pointer in the
-// entry, and the caller jumps to address zero. Impossible under SC and TSO.
+// The bug: the address is published without release. Under PSO it can become visible before the function
+// pointer in the entry, and the caller jumps to address zero. Impossible under SC and TSO.
 //
 // HEDDLE-FAILURE: segv
 // HEDDLE-MODEL: pso
@@ -31,7 +31,9 @@ struct entry {
 static struct entry table;
 static _Atomic(struct entry*) published;
 
-static int twice(int value) { return 2 * value; }
+static int twice(int value) {
+  return 2 * value;
+}
 
 static void* register_handler(void* arg) {
   (void)arg;

@@ -1,8 +1,8 @@
-// A seqlock around two numbers that are always equal. The reader tries once and ignores what it read when the sequence
-// number was odd or has changed.
+// A seqlock around two numbers that are always equal. The reader tries once and ignores what it read when the
+// sequence number was odd or has changed.
 //
-// The bug: the writer has no fences. Under PSO a number can become visible before the odd sequence number, and the reader
-// believes in a mixed pair. Impossible under SC and TSO.
+// The bug: the writer has no fences. Under PSO a number can become visible before the odd sequence number, and
+// the reader believes in a mixed pair. Impossible under SC and TSO.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: pso

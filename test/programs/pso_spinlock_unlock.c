@@ -1,7 +1,8 @@
 // A spin lock that is taken with an atomic exchange, with a counter under it.
 //
-// The bug: it is given back with a relaxed store. Under PSO the free lock can become visible before the new count, and
-// the next thread counts from the old one. Impossible under SC and TSO (on x86 this unlock is right).
+// The bug: it is given back with a relaxed store. Under PSO the free lock can become visible before the new
+// count, and the next thread counts from the old one. Impossible under SC and TSO (on x86 this unlock is
+// right).
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: pso

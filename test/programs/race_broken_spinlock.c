@@ -26,7 +26,9 @@ static void acquire(void) {
 #endif
 }
 
-static void release(void) { atomic_store(&held, 0); }
+static void release(void) {
+  atomic_store(&held, 0);
+}
 
 static void* count(void* arg) {
   (void)arg;

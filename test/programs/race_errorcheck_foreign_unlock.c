@@ -1,8 +1,8 @@
-// Two threads update a file behind an errorcheck mutex. Who does not get the lock skips the update; a common way out
-// releases the lock "if it is held".
+// Two threads update a file behind an errorcheck mutex. Who does not get the lock skips the update; a common
+// way out releases the lock "if it is held".
 //
-// The bug: the note that the lock is held is shared. A thread that was refused sees the note of the other one and unlocks a
-// mutex it does not own; the errorcheck mutex says EPERM.
+// The bug: the note that the lock is held is shared. A thread that was refused sees the note of the other one
+// and unlocks a mutex it does not own; the errorcheck mutex says EPERM.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

@@ -1,6 +1,7 @@
 // A small library that parses numbers and remembers the last error, as errno does.
 //
-// The bug: unlike errno, the remembered error is one for all threads. A thread can be told the result of another one.
+// The bug: unlike errno, the remembered error is one for all threads. A thread can be told the result of
+// another one.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

@@ -1,7 +1,7 @@
 // Two threads each enter one name into the same std::map.
 //
-// The bug: no lock. Both look for the place first; both find the same empty one, and the second node replaces the first.
-// The map says two and holds one.
+// The bug: no lock. Both look for the place first; both find the same empty one, and the second node replaces
+// the first. The map says two and holds one.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

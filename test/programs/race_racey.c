@@ -1,5 +1,5 @@
-// After racey, the benchmark of deterministic replay: two threads mix the numbers of a shared array, full of races on
-// purpose, so that almost any other interleaving gives another signature.
+// After racey, the benchmark of deterministic replay: two threads mix the numbers of a shared array, full of
+// races on purpose, so that almost any other interleaving gives another signature.
 //
 // The "bug": the signature of the run differs from the one of running the threads one after the other.
 //
@@ -21,7 +21,9 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int turn;
 #endif
 
-static unsigned mix(unsigned i, unsigned j) { return (i + j * kPrime) % 10007; }
+static unsigned mix(unsigned i, unsigned j) {
+  return (i + j * kPrime) % 10007;
+}
 
 static unsigned run(unsigned start) {
   unsigned index = start;

@@ -1,7 +1,8 @@
-// A read-write lock of one's own: a count of readers, a mutex and a condition variable. Two readers, one writer.
+// A read-write lock of one's own: a count of readers, a mutex and a condition variable. Two readers, one
+// writer.
 //
-// The bug: leaving counts down without the mutex. A reader that enters at the same time is not counted, and the writer
-// comes in while that one is reading.
+// The bug: leaving counts down without the mutex. A reader that enters at the same time is not counted, and the
+// writer comes in while that one is reading.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc

@@ -1,6 +1,8 @@
-// Two threads add to a total under a timed lock whose deadline has passed already, so that it is taken at once or not.
+// Two threads add to a total under a timed lock whose deadline has passed already, so that it is taken at once
+// or not.
 //
-// The bug: the result of pthread_mutex_timedlock() is not looked at. On ETIMEDOUT the thread goes on without the lock.
+// The bug: the result of pthread_mutex_timedlock() is not looked at. On ETIMEDOUT the thread goes on without
+// the lock.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: sc
@@ -24,8 +26,8 @@ static void* add(void* amount) {
 #else
   const int locked = pthread_mutex_timedlock(&lock, &at_once) == 0;
 #endif
-  const int before = total;          // [A]
-  total = before + *(int*)amount;    // [B]
+  const int before = total;        // [A]
+  total = before + *(int*)amount;  // [B]
   if (locked) pthread_mutex_unlock(&lock);
   return NULL;
 }

@@ -25,8 +25,8 @@ static void* show(void* arg) {
   struct session* mine = current;
   if (mine != NULL) *(int*)arg = mine->user;
 #else
-  if (current != NULL) {            // [A]
-    *(int*)arg = current->user;     // [C]
+  if (current != NULL) {         // [A]
+    *(int*)arg = current->user;  // [C]
   }
 #endif
   return NULL;

@@ -1,8 +1,8 @@
-// Two threads put a job back into the list of waiting jobs unless it is there already. A third one then adds up the list,
-// recursively.
+// Two threads put a job back into the list of waiting jobs unless it is there already. A third one then adds up
+// the list, recursively.
 //
-// The bug: "is it there already" and "insert" are two critical sections. Inserted twice, the job is its own successor, and
-// the recursion over the list has no end: the stack overflows.
+// The bug: "is it there already" and "insert" are two critical sections. Inserted twice, the job is its own
+// successor, and the recursion over the list has no end: the stack overflows.
 //
 // HEDDLE-FAILURE: segv
 // HEDDLE-MODEL: sc

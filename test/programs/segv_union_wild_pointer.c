@@ -1,8 +1,8 @@
-// A variable that holds a number or a text, as in an interpreter: a tag and a union. One thread assigns a text, another one
-// prints the variable.
+// A variable that holds a number or a text, as in an interpreter: a tag and a union. One thread assigns a text,
+// another one prints the variable.
 //
-// The bug: tag and value are written one after the other without a lock. Between the two the tag says text and the union
-// still holds the number, which is taken for an address.
+// The bug: tag and value are written one after the other without a lock. Between the two the tag says text and
+// the union still holds the number, which is taken for an address.
 //
 // HEDDLE-FAILURE: segv
 // HEDDLE-MODEL: sc
@@ -44,15 +44,15 @@ static void unlock(void) {
 static void* assign(void* arg) {
   (void)arg;
   lock();
-  variable.tag = kText;           // [A]
-  variable.value.text = "heddle"; // [B]
+  variable.tag = kText;            // [A]
+  variable.value.text = "heddle";  // [B]
   unlock();
   return NULL;
 }
 
 static void* print(void* first) {
   lock();
-  if (variable.tag == kText) {           // [C]
+  if (variable.tag == kText) {             // [C]
     *(char*)first = *variable.value.text;  // [D]
   } else {
     *(char*)first = '#';

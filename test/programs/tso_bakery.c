@@ -1,7 +1,7 @@
 // Lamport's bakery with three threads; each increments a counter once.
 //
-// The bug: right under sequential consistency, broken under TSO: the number a thread draws can still be in its store buffer
-// while it looks at the numbers of the others. Repaired with sequentially consistent accesses.
+// The bug: right under sequential consistency, broken under TSO: the number a thread draws can still be in its
+// store buffer while it looks at the numbers of the others. Repaired with sequentially consistent accesses.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: tso
@@ -26,8 +26,12 @@ static atomic_int choosing[kThreads];
 static atomic_int numbers[kThreads];
 static atomic_int counter;
 
-static int load(atomic_int* p) { return atomic_load_explicit(p, ORDER); }
-static void store(atomic_int* p, int value) { atomic_store_explicit(p, value, ORDER); }
+static int load(atomic_int* p) {
+  return atomic_load_explicit(p, ORDER);
+}
+static void store(atomic_int* p, int value) {
+  atomic_store_explicit(p, value, ORDER);
+}
 
 static int before_me(int other, int number, int me) {
   const int theirs = load(&numbers[other]);  // [B]
@@ -51,7 +55,9 @@ static void enter(int me) {
   }
 }
 
-static void leave(int me) { store(&numbers[me], 0); }
+static void leave(int me) {
+  store(&numbers[me], 0);
+}
 
 static void* work(void* arg) {
   const int me = *(const int*)arg;

@@ -1,7 +1,9 @@
-// The work-stealing deque of Chase and Lev: the owner pushes two items and takes until nothing is left, a thief steals.
+// The work-stealing deque of Chase and Lev: the owner pushes two items and takes until nothing is left, a thief
+// steals.
 //
-// The bug: take() lacks the fence between announcing the new bottom and reading top. The announcement waits in the store
-// buffer, and a thief that has stolen the first item still sees the second one and gets it too: it is executed twice.
+// The bug: take() lacks the fence between announcing the new bottom and reading top. The announcement waits in
+// the store buffer, and a thief that has stolen the first item still sees the second one and gets it too: it is
+// executed twice.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: tso
@@ -43,7 +45,8 @@ static int take(struct deque* d) {
   }
   int item = atomic_load_explicit(&d->items[bottom % kCapacity], memory_order_relaxed);
   if (top == bottom) {  // the last one: a thief may want it too
-    if (!atomic_compare_exchange_strong_explicit(&d->top, &top, top + 1, memory_order_seq_cst, memory_order_relaxed)) {
+    if (!atomic_compare_exchange_strong_explicit(&d->top, &top, top + 1, memory_order_seq_cst,
+                                                 memory_order_relaxed)) {
       item = kEmpty;
     }
     atomic_store_explicit(&d->bottom, bottom + 1, memory_order_relaxed);
@@ -57,13 +60,16 @@ static int steal(struct deque* d) {
   const long bottom = atomic_load_explicit(&d->bottom, memory_order_acquire);  // [B]
   if (top >= bottom) return kEmpty;
   const int item = atomic_load_explicit(&d->items[top % kCapacity], memory_order_relaxed);
-  if (!atomic_compare_exchange_strong_explicit(&d->top, &top, top + 1, memory_order_seq_cst, memory_order_relaxed)) {
+  if (!atomic_compare_exchange_strong_explicit(&d->top, &top, top + 1, memory_order_seq_cst,
+                                               memory_order_relaxed)) {
     return kLost;
   }
   return item;
 }
 
-static void execute(int item) { assert(atomic_fetch_add(&executed[item], 1) == 0); }
+static void execute(int item) {
+  assert(atomic_fetch_add(&executed[item], 1) == 0);
+}
 
 static void* owner(void* arg) {
   (void)arg;

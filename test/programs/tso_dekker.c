@@ -1,7 +1,7 @@
 // Dekker's mutual exclusion; each of two threads increments a counter under it, twice.
 //
-// The bug: right under sequential consistency, broken under TSO: "I want to enter" waits in the store buffer while the
-// other thread's wish is read, and both enter. Repaired with sequentially consistent accesses.
+// The bug: right under sequential consistency, broken under TSO: "I want to enter" waits in the store buffer
+// while the other thread's wish is read, and both enter. Repaired with sequentially consistent accesses.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: tso
@@ -25,12 +25,16 @@ static atomic_int wants[2];
 static atomic_int turn;
 static atomic_int counter;
 
-static int load(atomic_int* p) { return atomic_load_explicit(p, ORDER); }
-static void store(atomic_int* p, int value) { atomic_store_explicit(p, value, ORDER); }
+static int load(atomic_int* p) {
+  return atomic_load_explicit(p, ORDER);
+}
+static void store(atomic_int* p, int value) {
+  atomic_store_explicit(p, value, ORDER);
+}
 
 static void enter(int me) {
   const int other = 1 - me;
-  store(&wants[me], 1);         // [A]
+  store(&wants[me], 1);          // [A]
   while (load(&wants[other])) {  // [B]
     if (load(&turn) != me) {
       store(&wants[me], 0);

@@ -1,8 +1,9 @@
-// A shared object behind a pointer. A reader protects it with a hazard pointer while reading; a writer replaces it and frees
-// the old one when no hazard pointer names it (otherwise main does, at the end).
+// A shared object behind a pointer. A reader protects it with a hazard pointer while reading; a writer replaces
+// it and frees the old one when no hazard pointer names it (otherwise main does, at the end).
 //
-// The bug: no fence between setting the hazard pointer and looking at the shared pointer again. Under TSO the hazard pointer
-// is still in the store buffer when the writer looks at it, and the object is freed while it is read.
+// The bug: no fence between setting the hazard pointer and looking at the shared pointer again. Under TSO the
+// hazard pointer is still in the store buffer when the writer looks at it, and the object is freed while it is
+// read.
 //
 // HEDDLE-FAILURE: use-after-free
 // HEDDLE-MODEL: tso

@@ -1,7 +1,7 @@
 // Lamport's fast mutual exclusion (1987) with two threads; each increments a counter once.
 //
-// The bug: right under sequential consistency, broken under TSO: x and y wait in the store buffer while y and x are read,
-// and both threads take the fast path. Repaired with sequentially consistent accesses.
+// The bug: right under sequential consistency, broken under TSO: x and y wait in the store buffer while y and x
+// are read, and both threads take the fast path. Repaired with sequentially consistent accesses.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: tso
@@ -25,8 +25,12 @@ static atomic_int x;
 static atomic_int y;
 static atomic_int counter;
 
-static int load(atomic_int* p) { return atomic_load_explicit(p, ORDER); }
-static void store(atomic_int* p, int value) { atomic_store_explicit(p, value, ORDER); }
+static int load(atomic_int* p) {
+  return atomic_load_explicit(p, ORDER);
+}
+static void store(atomic_int* p, int value) {
+  atomic_store_explicit(p, value, ORDER);
+}
 
 static void enter(int me) {
   const int other = 3 - me;

@@ -1,8 +1,8 @@
-// A consumer says that it will sleep, looks once more, and sleeps on a semaphore. The producer sets the flag and posts the
-// semaphore only if the consumer sleeps, to save the system call.
+// A consumer says that it will sleep, looks once more, and sleeps on a semaphore. The producer sets the flag
+// and posts the semaphore only if the consumer sleeps, to save the system call.
 //
-// The bug: without fences, both stores can be in the store buffers while both loads see the old values: the consumer
-// sleeps and the producer does not post. Impossible under sequential consistency.
+// The bug: without fences, both stores can be in the store buffers while both loads see the old values: the
+// consumer sleeps and the producer does not post. Impossible under sequential consistency.
 //
 // HEDDLE-FAILURE: lost-wakeup
 // HEDDLE-MODEL: tso

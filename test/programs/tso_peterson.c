@@ -1,7 +1,7 @@
 // Peterson's mutual exclusion; each of two threads increments a counter under it.
 //
-// The bug: right under sequential consistency, broken under TSO: flag and turn wait in the store buffer while the other
-// flag is read, and both threads enter. Repaired with sequentially consistent accesses.
+// The bug: right under sequential consistency, broken under TSO: flag and turn wait in the store buffer while
+// the other flag is read, and both threads enter. Repaired with sequentially consistent accesses.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: tso

@@ -1,7 +1,7 @@
 // Two threads each raise a flag and go ahead only if the other flag is down.
 //
-// The bug: without a fence, the raised flag can still be in the store buffer while the other flag is read. Both go ahead.
-// Impossible under sequential consistency. The litmus test SB.
+// The bug: without a fence, the raised flag can still be in the store buffer while the other flag is read. Both
+// go ahead. Impossible under sequential consistency. The litmus test SB.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: tso

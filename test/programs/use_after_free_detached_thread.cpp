@@ -7,7 +7,9 @@
 // HEDDLE-PATTERN: order
 // HEDDLE-DECISIVE: A B the session is deleted before the detached thread counts
 // HEDDLE-SMALL: yes
+// HEDDLE-ALSO: assert
 #include <atomic>
+#include <cassert>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -41,7 +43,9 @@ int main() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [] { return sent; });
   }
-  delete session;  // [A]
-  std::unique_lock lock(mutex);  // others go on for a while
-  sent = false;
+  delete session;            // [A]
+  auto* next = new Session;  // often in the same place
+  std::lock_guard lock(mutex);
+  assert(next->packets.load() == 0);
+  delete next;
 }

@@ -1,4 +1,5 @@
-// A document counts its readers: main, an editor that closes it, a preview that opens and closes it. The last one frees it.
+// A document counts its readers: main, an editor that closes it, a preview that opens and closes it. The last
+// one frees it.
 //
 // The bug: the count is a plain integer. The increment of the preview can get lost against the decrement of
 // the editor, and the document is freed while main still uses it.
@@ -6,8 +7,8 @@
 // HEDDLE-FAILURE: use-after-free
 // HEDDLE-MODEL: sc
 // HEDDLE-PATTERN: atomicity
-// HEDDLE-DECISIVE: C B the decrement loads before the increment stores
-// HEDDLE-DECISIVE: B D the increment stores before the decrement does
+// HEDDLE-DECISIVE: B A the decrement loads before the increment stores
+// HEDDLE-DECISIVE: A C the increment stores before the decrement does
 // HEDDLE-SMALL: yes
 // HEDDLE-ALSO: assert, double-free
 #include <assert.h>
@@ -39,15 +40,15 @@ static void unlock(void) {
 
 static void open_document(struct document* d) {
   lock();
-  const int before = d->readers;  // [A]
-  d->readers = before + 1;        // [B]
+  const int before = d->readers;
+  d->readers = before + 1;  // [A]
   unlock();
 }
 
 static void close_document(struct document* d) {
   lock();
-  const int left = d->readers - 1;  // [C]
-  d->readers = left;                // [D]
+  const int left = d->readers - 1;  // [B]
+  d->readers = left;                // [C]
   unlock();
   if (left == 0) free(d);
 }

@@ -1,7 +1,7 @@
 // The current settings are a std::shared_ptr that one thread replaces and another one copies.
 //
-// The bug: the counts of a shared_ptr are atomic, the pointer itself is not. Between reading the control block's address
-// and counting up, the last owner can go.
+// The bug: the counts of a shared_ptr are atomic, the pointer itself is not. Between reading the control
+// block's address and counting up, the last owner can go.
 //
 // HEDDLE-FAILURE: use-after-free
 // HEDDLE-MODEL: sc

@@ -1,11 +1,12 @@
 // One thread adds measurements to a vector, another one looks at the first of them.
 //
-// The bug: push_back() moves the elements when the vector grows; a reader without the lock may look into the freed block.
+// The bug: push_back() moves the elements when the vector grows; a reader without the lock may look into the
+// freed block.
 //
 // HEDDLE-FAILURE: use-after-free
 // HEDDLE-MODEL: sc
 // HEDDLE-PATTERN: race
-// HEDDLE-DECISIVE: A B the vector grows and frees its old block between the reader's load of the address and of the element
+// HEDDLE-DECISIVE: A B the vector grows and frees its block before the reader loads the element
 // HEDDLE-SMALL: yes
 // HEDDLE-ALSO: assert
 #include <cassert>

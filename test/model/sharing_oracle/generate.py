@@ -99,7 +99,7 @@ BOXES = [
     ("tag", "box->t = (uintptr_t)x | 1;", "q = (struct S *)(box->t & ~(uintptr_t)1);"),
     ("tag_minus", "box->t = (uintptr_t)x + 1;", "q = (struct S *)(box->t - 1);"),
     ("tag_rest", "box->t = (uintptr_t)x + 3;", "{ uintptr_t w = box->t; q = (struct S *)(w - w % 4); }"),
-    ("round", "box->t = (uintptr_t)x + 5;", "q = (struct S *)(box->t / 16 * 16);"),
+    ("round", "box->t = (uintptr_t)x + 5;", "q = (struct S *)(box->t / 8 * 8);"),
     ("shift", "box->t = (uintptr_t)x << 8;", "q = (struct S *)(box->t >> 8);"),
     ("xor", "box->t = (uintptr_t)x ^ key;", "q = (struct S *)(box->t ^ key);"),
     ("union_pointer", "box->u.p = x;", "q = (struct S *)box->u.i;"),
