@@ -31,7 +31,8 @@ Result<std::string> decompress(std::string_view frame, uint64_t raw_size) {
     return Error{.what = fmt::format("compressed data does not hold the {} bytes it should", raw_size)};
   std::string raw(raw_size, '\0');
   const size_t size = ZSTD_decompress(raw.data(), raw.size(), frame.data(), frame.size());
-  if (ZSTD_isError(size)) return Error{.what = fmt::format("compressed data is damaged: {}", ZSTD_getErrorName(size))};
+  if (ZSTD_isError(size))
+    return Error{.what = fmt::format("compressed data is damaged: {}", ZSTD_getErrorName(size))};
   if (size != raw_size) return Error{.what = "compressed data is cut short"};
   return raw;
 }

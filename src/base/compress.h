@@ -11,8 +11,8 @@ namespace heddle {
 
 std::string compress(std::string_view raw, int level = 3);
 
-// Opens a frame that must hold exactly `raw_size` bytes. `raw_size` comes from the same untrusted file, so it is
-// compared with the frame's own statement before memory is allocated.
+// Opens a frame that must hold exactly `raw_size` bytes. `raw_size` comes from the same untrusted file, so it
+// is compared with the frame's own statement before memory is allocated.
 Result<std::string> decompress(std::string_view frame, uint64_t raw_size);
 
 }  // namespace heddle

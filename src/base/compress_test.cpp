@@ -29,7 +29,8 @@ TEST(Compress, DamageIsFound) {
     const Result<std::string> opened = decompress(damaged, raw.size());
     if (opened) EXPECT_EQ(*opened, raw);
   }
-  for (size_t cut = 0; cut < frame.size(); cut += 11) EXPECT_FALSE(decompress(frame.substr(0, cut), raw.size())) << cut;
+  for (size_t cut = 0; cut < frame.size(); cut += 11)
+    EXPECT_FALSE(decompress(frame.substr(0, cut), raw.size())) << cut;
 }
 
 }  // namespace

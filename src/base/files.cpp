@@ -26,7 +26,7 @@ Result<void> write_all(int fd, std::string_view bytes, const fs::path& path) {
 Result<std::string> read_file(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return system_error("cannot open", path);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
     ::close(fd);
     return Error{.what = "this is a folder, not a file", .where = path};
@@ -34,7 +34,8 @@ Result<std::string> read_file(const fs::path& path) {
   std::string bytes;
   size_t used = 0;
   while (true) {
-    // One byte more than the stated size, so that an ordinary file is read with one call and one check for its end.
+    // One byte more than the stated size, so that an ordinary file is read with one call and one check for its
+    // end.
     const size_t want = std::max<size_t>(static_cast<size_t>(info.st_size) + 1, used + 65536);
     if (bytes.size() < want) bytes.resize(want);
     const ssize_t n = ::read(fd, bytes.data() + used, bytes.size() - used);
@@ -128,7 +129,8 @@ fs::path executable_path() {
 }
 
 fs::path find_in_path(std::string_view name) {
-  if (name.find('/') != std::string_view::npos) return ::access(std::string(name).c_str(), X_OK) == 0 ? name : "";
+  if (name.find('/') != std::string_view::npos)
+    return ::access(std::string(name).c_str(), X_OK) == 0 ? name : "";
   const char* path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   while (true) {

@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 Result<std::string> read_file(const fs::path& path);
 
-// Writes beside the target and renames: readers see the old file or the whole new one, also when the disk is full.
+// Writes beside the target and renames: readers see the old file or the whole new one, also when the disk is
+// full.
 Result<void> write_file(const fs::path& path, std::string_view bytes);
 
 Result<void> make_folders(const fs::path& path);

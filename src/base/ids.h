@@ -1,9 +1,9 @@
 // Strong ids: a FunctionId cannot be passed where a BlockId is wanted.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <compare>
 #include <functional>
 
 namespace heddle {

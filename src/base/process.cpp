@@ -82,8 +82,7 @@ Error exec_process(const std::vector<std::string>& argv) {
 }
 
 std::string shell_quote(const std::vector<std::string>& argv) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%^";
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%^";
   std::string out;
   for (const std::string& arg : argv) {
     if (!out.empty()) out += ' ';

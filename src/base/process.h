@@ -10,7 +10,7 @@
 namespace heddle {
 
 struct ProcessOptions {
-  std::filesystem::path folder;                                   // working folder; empty: ours
+  std::filesystem::path folder;                                  // working folder; empty: ours
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   enum class Output { inherit, capture } output = Output::inherit;
 };

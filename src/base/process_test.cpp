@@ -8,7 +8,8 @@ namespace {
 constexpr auto kCapture = ProcessOptions::Output::capture;
 
 TEST(Process, ReportsExitCodeSignalAndOutput) {
-  const Result<ProcessEnd> end = run_process({"sh", "-c", "echo out; echo err >&2; exit 7"}, {.output = kCapture});
+  const Result<ProcessEnd> end =
+      run_process({"sh", "-c", "echo out; echo err >&2; exit 7"}, {.output = kCapture});
   ASSERT_TRUE(end);
   EXPECT_EQ(end->exit_code, 7);
   EXPECT_EQ(end->output, "out\nerr\n");
@@ -17,7 +18,8 @@ TEST(Process, ReportsExitCodeSignalAndOutput) {
 
 TEST(Process, UsesFolderAndEnvironment) {
   const Result<ProcessEnd> end =
-      run_process({"sh", "-c", "pwd; echo $HEDDLE_X"}, {.folder = "/", .environment = {{"HEDDLE_X", "y"}}, .output = kCapture});
+      run_process({"sh", "-c", "pwd; echo $HEDDLE_X"},
+                  {.folder = "/", .environment = {{"HEDDLE_X", "y"}}, .output = kCapture});
   EXPECT_EQ(end->output, "/\ny\n");
 }
 

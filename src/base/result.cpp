@@ -19,7 +19,8 @@ Error system_error(std::string what, std::string where) {
   const int code = errno;
   std::string next;
   if (code == ENOSPC || code == EDQUOT) next = "free some space there, then run the same command again";
-  return Error{.what = fmt::format("{}: {}", what, std::strerror(code)), .where = std::move(where), .next = next};
+  return Error{
+      .what = fmt::format("{}: {}", what, std::strerror(code)), .where = std::move(where), .next = next};
 }
 
 void report_bug(const char* condition, const char* file, int line) {

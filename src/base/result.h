@@ -73,12 +73,11 @@ Error system_error(std::string what, std::string where);
 }  // namespace heddle
 
 // Value of a Result expression, or return its Error from the enclosing function.
-#define HEDDLE_TRY(...)                                            \
-  ({                                                               \
-    auto heddle_result = (__VA_ARGS__);                            \
-    if (!heddle_result) return std::move(heddle_result).error();   \
-    *std::move(heddle_result);                                     \
+#define HEDDLE_TRY(...)                                          \
+  ({                                                             \
+    auto heddle_result = (__VA_ARGS__);                          \
+    if (!heddle_result) return std::move(heddle_result).error(); \
+    *std::move(heddle_result);                                   \
   })
 
-#define HEDDLE_CHECK(condition) \
-  ((condition) ? void() : ::heddle::report_bug(#condition, __FILE__, __LINE__))
+#define HEDDLE_CHECK(condition) ((condition) ? void() : ::heddle::report_bug(#condition, __FILE__, __LINE__))

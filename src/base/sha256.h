@@ -23,6 +23,8 @@ class Sha256 {
   uint64_t total_ = 0;
 };
 
-inline std::string sha256_hex(std::string_view bytes) { return Sha256().update(bytes).hex(); }
+inline std::string sha256_hex(std::string_view bytes) {
+  return Sha256().update(bytes).hex();
+}
 
 }  // namespace heddle

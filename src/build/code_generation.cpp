@@ -18,17 +18,22 @@ unsigned optimisation_of(const std::vector<std::string>& args) {
   for (const std::string& arg : args) {
     if (!arg.starts_with("-O")) continue;
     const std::string name = arg.substr(2);
-    if (name == "0") level = 0;
-    else if (name.empty() || name == "1" || name == "g") level = 1;
-    else if (name == "3" || name == "4" || name == "fast") level = 3;
-    else level = 2;
+    if (name == "0")
+      level = 0;
+    else if (name.empty() || name == "1" || name == "g")
+      level = 1;
+    else if (name == "3" || name == "4" || name == "fast")
+      level = 3;
+    else
+      level = 2;
   }
   return level;
 }
 
 llvm::CodeGenOptLevel llvm_level(unsigned level) {
   constexpr llvm::CodeGenOptLevel kLevels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
-                                               llvm::CodeGenOptLevel::Default, llvm::CodeGenOptLevel::Aggressive};
+                                               llvm::CodeGenOptLevel::Default,
+                                               llvm::CodeGenOptLevel::Aggressive};
   return kLevels[std::min(level, 3u)];
 }
 
@@ -51,17 +56,21 @@ CodeGenOptions code_generation_options(const std::vector<TranslationUnit>& units
   CodeGenOptions options;
   for (const TranslationUnit& unit : units) {
     options.optimisation = std::max(options.optimisation, optimisation_of(unit.args));
-    options.fuse_multiply_add |= std::find(unit.args.begin(), unit.args.end(), "-ffp-contract=fast") != unit.args.end();
+    options.fuse_multiply_add |=
+        std::find(unit.args.begin(), unit.args.end(), "-ffp-contract=fast") != unit.args.end();
   }
   return options;
 }
 
-Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options, const std::filesystem::path& object) {
+Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options,
+                             const std::filesystem::path& object) {
   std::string problem;
   const llvm::Target* target = find_target(module.getTargetTriple(), problem);
-  if (target == nullptr) return Error{.what = "cannot generate code: " + problem, .where = module.getTargetTriple()};
+  if (target == nullptr)
+    return Error{.what = "cannot generate code: " + problem, .where = module.getTargetTriple()};
   llvm::TargetOptions target_options;
-  target_options.AllowFPOpFusion = options.fuse_multiply_add ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  target_options.AllowFPOpFusion =
+      options.fuse_multiply_add ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
   const std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(module.getTargetTriple(), "x86-64", "", target_options, llvm::Reloc::PIC_,
                                   module.getCodeModel(), llvm_level(options.optimisation)));
@@ -81,7 +90,9 @@ Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options
   if (stream.has_error()) {
     code = stream.error();
     stream.clear_error();
-    return Error{.what = "cannot write: " + code.message(), .where = object, .next = "free some space there, then run the same command again"};
+    return Error{.what = "cannot write: " + code.message(),
+                 .where = object,
+                 .next = "free some space there, then run the same command again"};
   }
   return {};
 }

@@ -19,6 +19,7 @@ struct CodeGenOptions {
 CodeGenOptions code_generation_options(const std::vector<TranslationUnit>& units);
 
 // Writes a position-independent x86-64 object, whatever the program was: it can be linked either way.
-Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options, const std::filesystem::path& object);
+Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options,
+                             const std::filesystem::path& object);
 
 }  // namespace heddle

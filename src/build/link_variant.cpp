@@ -18,15 +18,25 @@ struct Unwanted {
   std::string_view name;
   bool takes_word;
 };
-constexpr std::array<Unwanted, 14> kUnwanted = {{{"-Map", true}, {"--Map", true}, {"-s", false}, {"--strip-all", false},
-                                                 {"-S", false}, {"--strip-debug", false}, {"--dependency-file", true},
-                                                 {"-M", false}, {"--print-map", false}, {"--out-implib", true},
-                                                 {"--cref", false}, {"-t", false}, {"--trace", false},
+constexpr std::array<Unwanted, 14> kUnwanted = {{{"-Map", true},
+                                                 {"--Map", true},
+                                                 {"-s", false},
+                                                 {"--strip-all", false},
+                                                 {"-S", false},
+                                                 {"--strip-debug", false},
+                                                 {"--dependency-file", true},
+                                                 {"-M", false},
+                                                 {"--print-map", false},
+                                                 {"--out-implib", true},
+                                                 {"--cref", false},
+                                                 {"-t", false},
+                                                 {"--trace", false},
                                                  {"--print-gc-sections", false}}};
 
 const Unwanted* unwanted(std::string_view word) {
   for (const Unwanted& entry : kUnwanted)
-    if (word == entry.name || (entry.takes_word && word.starts_with(std::string(entry.name) + "="))) return &entry;
+    if (word == entry.name || (entry.takes_word && word.starts_with(std::string(entry.name) + "=")))
+      return &entry;
   return nullptr;
 }
 
@@ -57,7 +67,8 @@ class Linker {
     argv.push_back(link_.output);
 
     const bool folder_exists = fs::is_directory(plan_.folder, ignored);
-    ProcessOptions options{.folder = folder_exists ? fs::path(plan_.folder) : link_.scratch, .output = ProcessOptions::Output::capture};
+    ProcessOptions options{.folder = folder_exists ? fs::path(plan_.folder) : link_.scratch,
+                           .output = ProcessOptions::Output::capture};
     const ProcessEnd end = HEDDLE_TRY(run_process(argv, options));
     if (end.exit_code == 0) return {};
     return failed(argv, end.output, folder_exists);
@@ -69,9 +80,10 @@ class Linker {
       case LinkInput::Kind::modelled:
         return {};
       case LinkInput::Kind::link_time:
-        return Error{.what = "a part of the program is compiled at link time (-flto), where heddle cannot see it",
-                     .where = input.path,
-                     .next = "build the program without -flto"};
+        return Error{
+            .what = "a part of the program is compiled at link time (-flto), where heddle cannot see it",
+            .where = input.path,
+            .next = "build the program without -flto"};
       case LinkInput::Kind::by_path:
         argv.push_back(input.path);
         return {};
@@ -93,8 +105,9 @@ class Linker {
     std::vector<llvm::NewArchiveMember> members;
     for (const LinkInput::Member& member : input.members)
       members.emplace_back(llvm::MemoryBufferRef(member.bytes, member.name));
-    llvm::Error error = llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
-                                           llvm::object::Archive::K_GNU, /*Deterministic=*/true, /*Thin=*/false);
+    llvm::Error error =
+        llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU,
+                           /*Deterministic=*/true, /*Thin=*/false);
     if (!error) return {};
     return Error{.what = "cannot write a static library: " + llvm::toString(std::move(error)), .where = path};
   }

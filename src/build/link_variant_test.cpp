@@ -11,7 +11,8 @@ using testing::IsEmpty;
 
 TEST(LinkerFlagFilter, KeepsOrdinaryFlags) {
   LinkerFlagFilter filter("/opt/app");
-  EXPECT_THAT(filter.filter({"-Llib", "-Wl,--as-needed,-z,now", "-pthread"}), ElementsAre("-Llib", "-Wl,--as-needed,-z,now", "-pthread"));
+  EXPECT_THAT(filter.filter({"-Llib", "-Wl,--as-needed,-z,now", "-pthread"}),
+              ElementsAre("-Llib", "-Wl,--as-needed,-z,now", "-pthread"));
 }
 
 TEST(LinkerFlagFilter, LeavesOutWhatWouldTouchTheProgramsFiles) {
@@ -22,12 +23,14 @@ TEST(LinkerFlagFilter, LeavesOutWhatWouldTouchTheProgramsFiles) {
   // An option and its argument in two words, of two kinds.
   EXPECT_THAT(filter.filter({"-Wl,-Map"}), IsEmpty());
   EXPECT_THAT(filter.filter({"-Wl,app.map"}), IsEmpty());
-  EXPECT_THAT(filter.filter({"-Xlinker", "-Map", "-Xlinker", "app.map", "-Xlinker", "-z"}), ElementsAre("-Xlinker", "-z"));
+  EXPECT_THAT(filter.filter({"-Xlinker", "-Map", "-Xlinker", "app.map", "-Xlinker", "-z"}),
+              ElementsAre("-Xlinker", "-z"));
 }
 
 TEST(LinkerFlagFilter, ResolvesTheProgramsFolder) {
   LinkerFlagFilter filter("/opt/app");
-  EXPECT_THAT(filter.filter({"-Wl,-rpath,$ORIGIN/../lib:${ORIGIN}"}), ElementsAre("-Wl,-rpath,/opt/app/../lib:/opt/app"));
+  EXPECT_THAT(filter.filter({"-Wl,-rpath,$ORIGIN/../lib:${ORIGIN}"}),
+              ElementsAre("-Wl,-rpath,/opt/app/../lib:/opt/app"));
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ Result<const VariantRecipe*> find_variant(std::string_view name) {
     if (recipe.name == name) return &recipe;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", recipe.name);
   }
-  return Error{.what = fmt::format("there is no variant '{}'", name), .next = "choose one of: " + names, .exit = ExitCode::usage};
+  return Error{.what = fmt::format("there is no variant '{}'", name),
+               .next = "choose one of: " + names,
+               .exit = ExitCode::usage};
 }
 
 Result<Variant> obtain_variant(const fs::path& program_path, const VariantRecipe& recipe) {

@@ -1,4 +1,5 @@
-// Variants (decision D2): instrumented executables made from the canonical program when a verb needs one, and kept.
+// Variants (decision D2): instrumented executables made from the canonical program when a verb needs one, and
+// kept.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +12,8 @@
 
 namespace heddle {
 
-// What makes a variant: a pass over the module and the runtime its hooks are in. All of them stand in variant.cpp.
+// What makes a variant: a pass over the module and the runtime its hooks are in. All of them stand in
+// variant.cpp.
 struct VariantRecipe {
   std::string_view name;
   std::string_view runtime;  // lib/heddle/lib<runtime>.a
@@ -26,8 +28,8 @@ struct Variant {
   bool from_cache = false;
 };
 
-// The variant of an executable, from the cache or built now. Two processes that want the same one at the same time
-// build it once; a build that fails leaves nothing behind.
+// The variant of an executable, from the cache or built now. Two processes that want the same one at the same
+// time build it once; a build that fails leaves nothing behind.
 Result<Variant> obtain_variant(const std::filesystem::path& program, const VariantRecipe& recipe);
 
 }  // namespace heddle

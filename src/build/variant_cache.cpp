@@ -25,7 +25,8 @@ void touch(const fs::path& path) {
   fs::last_write_time(path, Clock::now(), ignored);
 }
 
-// Iterators are stepped by hand: the ++ of a range-for throws when another process removes what is being listed.
+// Iterators are stepped by hand: the ++ of a range-for throws when another process removes what is being
+// listed.
 template <class Iterator, class Visit>
 void for_each_entry(const fs::path& folder, Visit visit) {
   std::error_code code;
@@ -47,7 +48,8 @@ uint64_t size_of(const fs::path& folder) {
 Result<VariantKey> variant_key(const fs::path& program, std::string_view variant, const fs::path& runtime) {
   const ElfFile elf = HEDDLE_TRY(ElfFile::open(program));
   Sha256 hash;
-  for (const char* section : {HEDDLE_SECTION_MODULE, HEDDLE_SECTION_LINK}) hash.update(elf.section(section).value_or(""));
+  for (const char* section : {HEDDLE_SECTION_MODULE, HEDDLE_SECTION_LINK})
+    hash.update(elf.section(section).value_or(""));
   hash.update(HEDDLE_TRY(read_file(runtime)));
   // A heddle that was rebuilt may instrument in another way under the same version.
   if (Result<ElfFile> self = ElfFile::open("/proc/self/exe")) hash.update(self->build_id());
@@ -63,7 +65,8 @@ Result<VariantCache> VariantCache::open() {
   return VariantCache(folder);
 }
 
-Result<Variant> VariantCache::obtain(const VariantKey& key, const std::function<Result<void>(const fs::path&)>& build) {
+Result<Variant> VariantCache::obtain(const VariantKey& key,
+                                     const std::function<Result<void>(const fs::path&)>& build) {
   const fs::path place = folder_ / key;
   std::error_code code;
   if (fs::exists(place / kVariantExecutable, code)) {

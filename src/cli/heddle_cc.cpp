@@ -1,5 +1,5 @@
-// heddle-cc and heddle-c++: one small executable without LLVM, so that configure scripts, which call the compiler
-// hundreds of times, do not wait for it to load. The name it is called by decides the language.
+// heddle-cc and heddle-c++: one small executable without LLVM, so that configure scripts, which call the
+// compiler hundreds of times, do not wait for it to load. The name it is called by decides the language.
 #include <fmt/core.h>
 
 #include <filesystem>

@@ -8,8 +8,8 @@
 namespace heddle {
 namespace {
 
-constexpr size_t kFirst = 12;   // entries of a list
-constexpr size_t kPlaces = 4;   // places of an entry
+constexpr size_t kFirst = 12;  // entries of a list
+constexpr size_t kPlaces = 4;  // places of an entry
 
 std::string with_commas(uint64_t n) {
   std::string digits = std::to_string(n);
@@ -76,10 +76,12 @@ class Text {
   void head() {
     const Program& program = *summary_.program;
     line("{}", program.binary().string());
-    line("  model {}, build id {}", program.identity(), program.build_id().empty() ? "none" : program.build_id());
+    line("  model {}, build id {}", program.identity(),
+         program.build_id().empty() ? "none" : program.build_id());
     std::string sources;
     const auto& units = program.units();
-    for (size_t i = 0; i < units.size() && i < 3; ++i) sources += fmt::format("{}{}", i > 0 ? ", " : "", units[i].source);
+    for (size_t i = 0; i < units.size() && i < 3; ++i)
+      sources += fmt::format("{}{}", i > 0 ? ", " : "", units[i].source);
     line("  {}: {}{}", counted(units.size(), "source file"), sources, units.size() > 3 ? ", ..." : "");
     if (!program.link_plan()) line("  not linked by heddle cc: no variants can be made of it");
   }
@@ -95,14 +97,19 @@ class Text {
     line("");
     line("  {:>12} {}", with_commas(program.function_count()), plural(program.function_count(), "function"));
     line("  {:>12} {}", with_commas(program.block_count()), plural(program.block_count(), "block"));
-    line("  {:>12} {}", with_commas(program.instruction_count()), plural(program.instruction_count(), "instruction"));
-    line("  {:>12} {}{}", with_commas(paths), plural(paths, "path"), many ? " (some functions have more than 2^63 and are split)" : "");
+    line("  {:>12} {}", with_commas(program.instruction_count()),
+         plural(program.instruction_count(), "instruction"));
+    line("  {:>12} {}{}", with_commas(paths), plural(paths, "path"),
+         many ? " (some functions have more than 2^63 and are split)" : "");
     line("  {:>12} accesses, of these", with_commas(summary_.access_count()));
     for (size_t i = 0; i < kSharings; ++i)
-      if (summary_.accesses[i] > 0 || i == 0) line("  {:>16} {}", with_commas(summary_.accesses[i]), sharing_name(static_cast<Sharing>(i)));
-    line("  {:>12} calls, of these", with_commas(std::accumulate(summary_.calls.begin(), summary_.calls.end(), uint64_t{0})));
+      if (summary_.accesses[i] > 0 || i == 0)
+        line("  {:>16} {}", with_commas(summary_.accesses[i]), sharing_name(static_cast<Sharing>(i)));
+    line("  {:>12} calls, of these",
+         with_commas(std::accumulate(summary_.calls.begin(), summary_.calls.end(), uint64_t{0})));
     for (size_t i = 0; i < kCallClasses; ++i)
-      if (summary_.calls[i] > 0) line("  {:>16} {}", with_commas(summary_.calls[i]), call_class_name(static_cast<CallClass>(i)));
+      if (summary_.calls[i] > 0)
+        line("  {:>16} {}", with_commas(summary_.calls[i]), call_class_name(static_cast<CallClass>(i)));
   }
 
   void functions() {
@@ -114,7 +121,8 @@ class Text {
     line("\nFunctions, most shared accesses first");
     line("  {:>6} {:>6} {:>8}  {}", "shared", "blocks", "paths", "function");
     listed(list, [&](const FunctionSummary* f) {
-      line("  {:>6} {:>6} {:>8}  {}  {}", f->shared_accesses, f->blocks, f->paths_split ? "> 2^63" : short_count(f->paths), name(f->name),
+      line("  {:>6} {:>6} {:>8}  {}  {}", f->shared_accesses, f->blocks,
+           f->paths_split ? "> 2^63" : short_count(f->paths), name(f->name),
            f->place.known() ? short_place(f->place) : "");
     });
   }
@@ -153,7 +161,9 @@ class Text {
       say(l.reads, "read");
       say(l.writes, "write");
       say(l.updates, "read-modify-write");
-      if (l.atomics > 0) what += l.atomics == l.reads + l.writes + l.updates ? " (atomic)" : fmt::format(" ({} atomic)", l.atomics);
+      if (l.atomics > 0)
+        what +=
+            l.atomics == l.reads + l.writes + l.updates ? " (atomic)" : fmt::format(" ({} atomic)", l.atomics);
       line("  {}  {}  in {}", l.place, what, name(l.function));
     });
   }
@@ -176,16 +186,20 @@ class Text {
     line("\n{}", title);
     listed(group, [&](const auto& entry) {
       const CalleeSummary& callee = entry.second;
-      line("  {}  [{}]  {}: {}", name(callee.name), callee.known, counted(callee.places.size(), "call"), places(callee.places));
+      line("  {}  [{}]  {}: {}", name(callee.name), callee.known, counted(callee.places.size(), "call"),
+           places(callee.places));
     });
   }
 
   void unknown_callees() {
     if (summary_.unknown.empty()) return;
-    line("\nExternal calls of which nothing is known (what they can reach counts as shared; docs/effects.md tells how");
+    line(
+        "\nExternal calls of which nothing is known (what they can reach counts as shared; docs/effects.md "
+        "tells how");
     line("to describe them)");
     listed(summary_.unknown, [&](const auto& entry) {
-      line("  {}  {}: {}", name(entry.second.name), counted(entry.second.places.size(), "call"), places(entry.second.places));
+      line("  {}  {}: {}", name(entry.second.name), counted(entry.second.places.size(), "call"),
+           places(entry.second.places));
     });
   }
 

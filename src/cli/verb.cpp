@@ -14,7 +14,8 @@ CLI::App* VerbSet::add(const std::string& name, const std::string& purpose, cons
 }
 
 bool VerbSet::has(const std::string& name) const {
-  const std::vector<CLI::App*> verbs = app_.get_subcommands([&](CLI::App* verb) { return verb->get_name() == name; });
+  const std::vector<CLI::App*> verbs =
+      app_.get_subcommands([&](CLI::App* verb) { return verb->get_name() == name; });
   return !verbs.empty();
 }
 

@@ -1,5 +1,5 @@
-// One file per verb. A verb adds its subcommand to the parser; when it is chosen, its callback runs and returns the
-// exit code (or an Error, which the main program prints).
+// One file per verb. A verb adds its subcommand to the parser; when it is chosen, its callback runs and returns
+// the exit code (or an Error, which the main program prints).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -16,8 +16,10 @@ struct Options {
 
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   const ProgramSummary summary = HEDDLE_TRY(summarise_program(options.file, options.effects));
-  if (common.json) fmt::print("{}\n", summary.to_json().dump(2, ' ', false, Json::error_handler_t::replace));
-  else fmt::print("{}", program_text(summary, {.all = options.all, .brief = common.quiet}));
+  if (common.json)
+    fmt::print("{}\n", summary.to_json().dump(2, ' ', false, Json::error_handler_t::replace));
+  else
+    fmt::print("{}", program_text(summary, {.all = options.all, .brief = common.quiet}));
   return ExitCode::ok;
 }
 

@@ -19,14 +19,18 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   const VariantRecipe* recipe = HEDDLE_TRY(find_variant(options.name));
   const Variant variant = HEDDLE_TRY(obtain_variant(options.command[0], *recipe));
   if (common.verbose)
-    fmt::print(stderr, "heddle: {} {}\n", variant.from_cache ? "from the cache:" : "built:", variant.executable.string());
+    fmt::print(stderr, "heddle: {} {}\n",
+               variant.from_cache ? "from the cache:" : "built:", variant.executable.string());
   if (options.run) {
     std::vector<std::string> argv = options.command;
     argv[0] = variant.executable;
     return exec_process(argv);
   }
   if (common.json) {
-    fmt::print("{}\n", Json{{"variant", recipe->name}, {"executable", variant.executable.string()}, {"from_cache", variant.from_cache}}.dump(2));
+    fmt::print("{}\n", Json{{"variant", recipe->name},
+                            {"executable", variant.executable.string()},
+                            {"from_cache", variant.from_cache}}
+                           .dump(2));
   } else {
     fmt::print("{}\n", variant.executable.string());
   }
@@ -37,13 +41,13 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
 
 void add_variant(VerbSet& verbs) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = verbs.add(
-      "variant", "Make an instrumented executable of a program",
-      "  heddle variant count ./app                  build it, print where it is\n"
-      "  heddle variant count --run -- ./app input   build it if needed and run it",
-      [options](const CommonOptions& common) { return run_verb(*options, common); });
+  CLI::App* verb = verbs.add("variant", "Make an instrumented executable of a program",
+                             "  heddle variant count ./app                  build it, print where it is\n"
+                             "  heddle variant count --run -- ./app input   build it if needed and run it",
+                             [options](const CommonOptions& common) { return run_verb(*options, common); });
   std::string names;
-  for (const VariantRecipe& recipe : variant_recipes()) names += fmt::format("\n{}: {}", recipe.name, recipe.purpose);
+  for (const VariantRecipe& recipe : variant_recipes())
+    names += fmt::format("\n{}: {}", recipe.name, recipe.purpose);
   verb->add_option("NAME", options->name, "Which one:" + names)->required();
   verb->add_flag("--run", options->run, "Run it instead of printing its path");
   verb->add_option("APP", options->command, "The program, and its arguments for --run")->required();

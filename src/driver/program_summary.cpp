@@ -1,8 +1,8 @@
 #include "driver/program_summary.h"
 
 #include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/InstIterator.h>
 
 #include <numeric>
 
@@ -17,7 +17,8 @@ SourcePlace place_of(const llvm::Function& function) {
   const llvm::DISubprogram* scope = function.getSubprogram();
   if (scope == nullptr) return place;
   const std::filesystem::path file(scope->getFilename().str());
-  place.file = (file.is_absolute() ? file : std::filesystem::path(scope->getDirectory().str()) / file).lexically_normal();
+  place.file = (file.is_absolute() ? file : std::filesystem::path(scope->getDirectory().str()) / file)
+                   .lexically_normal();
   place.line = scope->getLine();
   return place;
 }
@@ -25,7 +26,8 @@ SourcePlace place_of(const llvm::Function& function) {
 // Paths as the recorder will number them.
 void count_paths(const llvm::Function& function, const EffectsTable& effects, FunctionSummary& summary) {
   const ControlFlow flow(function);
-  const PathNumbering paths(flow, {.cuts = [&](const llvm::CallBase& call) { return cuts_path(classify_call(call, effects)); }});
+  const PathNumbering paths(
+      flow, {.cuts = [&](const llvm::CallBase& call) { return cuts_path(classify_call(call, effects)); }});
   summary.paths = paths.path_count();
   summary.paths_split = paths.split_for_size();
 }
@@ -38,7 +40,8 @@ std::string what_is_known(const Effects& effects) {
 void note_call(ProgramSummary& summary, const llvm::CallBase& call, const EffectsTable& effects) {
   const CallInfo info = classify_call(call, effects);
   ++summary.calls[static_cast<size_t>(info.cls)];
-  std::map<std::string, CalleeSummary>* group = info.cls == CallClass::synchronisation    ? &summary.synchronisation
+  std::map<std::string, CalleeSummary>* group = info.cls == CallClass::synchronisation
+                                                    ? &summary.synchronisation
                                                 : info.cls == CallClass::allocation       ? &summary.allocation
                                                 : info.cls == CallClass::known_external   ? &summary.known
                                                 : info.cls == CallClass::unknown_external ? &summary.unknown
@@ -63,7 +66,8 @@ Json to_json(const std::map<std::string, CalleeSummary>& callees) {
   for (const auto& [symbol, callee] : callees) {
     Json places = Json::array();
     for (const SourcePlace& place : callee.places) places.push_back(to_json(place));
-    list.push_back({{"symbol", symbol}, {"name", callee.name}, {"known", callee.known}, {"calls", std::move(places)}});
+    list.push_back(
+        {{"symbol", symbol}, {"name", callee.name}, {"known", callee.known}, {"calls", std::move(places)}});
   }
   return list;
 }
@@ -101,9 +105,12 @@ size_t ProgramSummary::access_count() const {
 
 Json ProgramSummary::to_json() const {
   Json units = Json::array(), by_sharing = Json::object(), by_class = Json::object();
-  for (const TranslationUnit& unit : program->units()) units.push_back({{"source", unit.source}, {"folder", unit.folder}});
-  for (size_t i = 0; i < kSharings; ++i) by_sharing[std::string(sharing_name(static_cast<Sharing>(i)))] = accesses[i];
-  for (size_t i = 0; i < kCallClasses; ++i) by_class[std::string(call_class_name(static_cast<CallClass>(i)))] = calls[i];
+  for (const TranslationUnit& unit : program->units())
+    units.push_back({{"source", unit.source}, {"folder", unit.folder}});
+  for (size_t i = 0; i < kSharings; ++i)
+    by_sharing[std::string(sharing_name(static_cast<Sharing>(i)))] = accesses[i];
+  for (size_t i = 0; i < kCallClasses; ++i)
+    by_class[std::string(call_class_name(static_cast<CallClass>(i)))] = calls[i];
   return {{"program", program->binary().string()},
           {"identity", program->identity()},
           {"build_id", program->build_id()},
@@ -143,13 +150,15 @@ Result<ProgramSummary> summarise_program(const std::filesystem::path& binary,
     summary.functions.push_back(std::move(f));
   }
 
-  for (const std::string& name : program.foreign_functions()) summary.foreign_functions.push_back(llvm::demangle(name));
+  for (const std::string& name : program.foreign_functions())
+    summary.foreign_functions.push_back(llvm::demangle(name));
   if (program.link_plan())
     for (const LinkItem& item : program.link_plan()->items)
       for (const LinkInput& input : item.input)
         if (input.kind == LinkInput::Kind::link_time) summary.link_time_objects.push_back(input.path);
 
-  SharingResult sharing = analyse_sharing(program.module(), effects, {.foreign_callers = program.has_foreign_callers()});
+  SharingResult sharing =
+      analyse_sharing(program.module(), effects, {.foreign_callers = program.has_foreign_callers()});
   summary.accesses = sharing.counts;
   for (size_t i = 0; i < sharing.accesses.size(); ++i) {
     const Access& access = sharing.accesses[i];

@@ -44,12 +44,12 @@ struct CalleeSummary {
 struct ProgramSummary {
   std::unique_ptr<Program> program;
   std::vector<FunctionSummary> functions;
-  std::vector<AccessSummary> shared;                 // possibly shared accesses, in program order
-  std::array<size_t, kSharings> accesses{};          // all accesses by verdict
-  std::array<size_t, kCallClasses> calls{};          // all calls by class
+  std::vector<AccessSummary> shared;         // possibly shared accesses, in program order
+  std::array<size_t, kSharings> accesses{};  // all accesses by verdict
+  std::array<size_t, kCallClasses> calls{};  // all calls by class
   std::map<std::string, CalleeSummary> synchronisation, allocation, known, unknown;
-  std::vector<std::string> foreign_functions;        // demangled
-  std::vector<std::string> link_time_objects;        // compiled by the linker: foreign, but need not be
+  std::vector<std::string> foreign_functions;  // demangled
+  std::vector<std::string> link_time_objects;  // compiled by the linker: foreign, but need not be
 
   size_t access_count() const;
   Json to_json() const;

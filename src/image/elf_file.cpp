@@ -58,7 +58,8 @@ bool is_executable(Elf* elf, const GElf_Ehdr& header) {
   return false;
 }
 
-// Static position-independent executables have no interpreter; DF_1_PIE in the dynamic section tells them apart.
+// Static position-independent executables have no interpreter; DF_1_PIE in the dynamic section tells them
+// apart.
 bool has_pie_flag(Elf_Scn* section, const GElf_Shdr& header) {
   if (header.sh_type != SHT_DYNAMIC) return false;
   Elf_Data* data = elf_getdata(section, nullptr);
@@ -130,8 +131,10 @@ std::string ElfFile::build_id() const {
     size_t name = 0, desc = 0;
     for (size_t at = 0; data != nullptr && (at = gelf_getnote(data, at, &note, &name, &desc)) > 0;) {
       const char* bytes = static_cast<const char*>(data->d_buf);
-      if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || std::memcmp(bytes + name, "GNU", 4) != 0) continue;
-      for (size_t i = 0; i < note.n_descsz; ++i) id += fmt::format("{:02x}", static_cast<uint8_t>(bytes[desc + i]));
+      if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || std::memcmp(bytes + name, "GNU", 4) != 0)
+        continue;
+      for (size_t i = 0; i < note.n_descsz; ++i)
+        id += fmt::format("{:02x}", static_cast<uint8_t>(bytes[desc + i]));
       return true;
     }
     return false;
@@ -179,7 +182,8 @@ std::vector<std::string> ElfFile::needed_libraries() const {
 
 std::optional<std::vector<ArchiveMember>> archive_members(std::string_view bytes) {
   elf_version(EV_CURRENT);
-  std::unique_ptr<Elf, decltype(&elf_end)> archive(elf_memory(const_cast<char*>(bytes.data()), bytes.size()), elf_end);
+  std::unique_ptr<Elf, decltype(&elf_end)> archive(elf_memory(const_cast<char*>(bytes.data()), bytes.size()),
+                                                   elf_end);
   if (archive == nullptr || elf_kind(archive.get()) != ELF_K_AR) return std::nullopt;
   std::vector<ArchiveMember> members;
   Elf_Cmd next = ELF_C_READ;

@@ -48,7 +48,8 @@ Result<LinkInput> input_from_json(const Json& json, std::string_view body) {
   for (const Json& member : json.value("members", Json::array())) {
     if (!member.is_object()) return malformed("a member without its data");
     const size_t offset = member.value("offset", size_t{0}), size = member.value("size", size_t{0});
-    if (offset > body.size() || size > body.size() - offset) return malformed("a member outside the stored data");
+    if (offset > body.size() || size > body.size() - offset)
+      return malformed("a member outside the stored data");
     input.members.push_back({member.value("name", ""), std::string(body.substr(offset, size))});
   }
   return input;
@@ -58,7 +59,8 @@ Result<LinkInput> input_from_json(const Json& json, std::string_view body) {
 
 ModelRecord LinkPlan::to_record() const {
   ModelRecord record{.kind = HEDDLE_RECORD_link, .meta = Json::object(), .body = {}};
-  record.meta = {{"cxx", cxx}, {"shared", shared}, {"folder", folder}, {"output", output}, {"command", command}};
+  record.meta = {
+      {"cxx", cxx}, {"shared", shared}, {"folder", folder}, {"output", output}, {"command", command}};
   record.meta["items"] = Json::array();
   for (const LinkItem& item : items) {
     Json json = Json::object();

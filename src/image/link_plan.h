@@ -1,7 +1,8 @@
 // How a program was linked: enough to link a variant of it the same way, also after its build folder is gone.
 //
-// heddle cc makes a plan at every link step and stores it in the program (section .heddle.link). Objects that carry
-// a model are only named, since the variant brings their code. Foreign objects (no model inside) are kept whole.
+// heddle cc makes a plan at every link step and stores it in the program (section .heddle.link). Objects that
+// carry a model are only named, since the variant brings their code. Foreign objects (no model inside) are kept
+// whole.
 #pragma once
 
 #include <string>
@@ -14,11 +15,12 @@ namespace heddle {
 
 struct LinkInput {
   enum class Kind {
-    modelled,   // object whose code is in the program model: a variant drops it
-    foreign,    // object without a model: `members` has it, whole
-    archive,    // static library: `members` has those without a model
-    by_path,    // shared libraries, linker scripts, system libraries, what is too large to keep: used where it is
-    link_time,  // source, object or library with LLVM bitcode (-flto): the linker compiles it, heddle has no model
+    modelled,  // object whose code is in the program model: a variant drops it
+    foreign,   // object without a model: `members` has it, whole
+    archive,   // static library: `members` has those without a model
+    by_path,  // shared libraries, linker scripts, system libraries, what is too large to keep: used where it is
+    link_time,  // source, object or library with LLVM bitcode (-flto): the linker compiles it, heddle has no
+                // model
   };
   struct Member {
     std::string name;
@@ -36,10 +38,10 @@ struct LinkItem {
 };
 
 struct LinkPlan {
-  bool cxx = false;       // linked by the C++ driver
-  bool shared = false;    // a shared library
-  std::string folder;     // where the command ran
-  std::string output;     // absolute
+  bool cxx = false;                  // linked by the C++ driver
+  bool shared = false;               // a shared library
+  std::string folder;                // where the command ran
+  std::string output;                // absolute
   std::vector<std::string> command;  // as given, response files expanded
   std::vector<LinkItem> items;
 

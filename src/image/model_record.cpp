@@ -31,8 +31,10 @@ Result<ModelRecord> decode_record(const heddle_record_header& header, std::strin
   uint64_t meta_size = 0;
   if (raw->size() < sizeof meta_size) return damaged(where, offset, "record without a description");
   std::memcpy(&meta_size, raw->data(), sizeof meta_size);
-  if (meta_size > raw->size() - sizeof meta_size) return damaged(where, offset, "description longer than its record");
-  Result<Json> meta = parse_json(std::string_view(*raw).substr(sizeof meta_size, meta_size), "a record's description");
+  if (meta_size > raw->size() - sizeof meta_size)
+    return damaged(where, offset, "description longer than its record");
+  Result<Json> meta =
+      parse_json(std::string_view(*raw).substr(sizeof meta_size, meta_size), "a record's description");
   if (!meta) return damaged(where, offset, meta.error().what);
   raw->erase(0, sizeof meta_size + meta_size);
   return ModelRecord{static_cast<heddle_record_kind>(header.kind), *std::move(meta), *std::move(raw)};
@@ -70,15 +72,16 @@ Result<std::vector<ModelRecord>> decode_records(std::string_view section, const 
     if (std::memcmp(header.magic, HEDDLE_RECORD_MAGIC, sizeof header.magic) != 0)
       return damaged(where, offset, "no record where one should begin");
     if (header.format != HEDDLE_MODEL_FORMAT)
-      return Error{.what = fmt::format("the program model has format {}, this heddle {} reads format {}", header.format,
-                                       HEDDLE_VERSION, HEDDLE_MODEL_FORMAT),
+      return Error{.what = fmt::format("the program model has format {}, this heddle {} reads format {}",
+                                       header.format, HEDDLE_VERSION, HEDDLE_MODEL_FORMAT),
                    .where = fmt::format("{}, offset {}", where, offset),
                    .why = fmt::format("the program was built with heddle {}", tool_version(header)),
                    .next = "build the program again with this heddle, or use the heddle it was built with"};
     if (header.kind != HEDDLE_RECORD_module && header.kind != HEDDLE_RECORD_link)
       return damaged(where, offset, fmt::format("unknown kind of record ({})", header.kind));
     if (header.stored > rest.size() - sizeof header) return damaged(where, offset, "a record is cut off");
-    records.push_back(HEDDLE_TRY(decode_record(header, rest.substr(sizeof header, header.stored), where, offset)));
+    records.push_back(
+        HEDDLE_TRY(decode_record(header, rest.substr(sizeof header, header.stored), where, offset)));
     offset += sizeof header + header.stored;
   }
   return records;

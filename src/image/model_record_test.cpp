@@ -88,7 +88,8 @@ LinkPlan sample_plan() {
   plan.command = {"-o", "app", "a.o"};
   plan.items.push_back({{"-Wl,-rpath,$ORIGIN"}, {}});
   plan.items.push_back({{}, {{LinkInput::Kind::modelled, "/src/a.o", {}}}});
-  plan.items.push_back({{}, {{LinkInput::Kind::archive, "/src/l.a", {{"x.o", "bytes"}, {"y.o", std::string("\0z", 2)}}}}});
+  plan.items.push_back(
+      {{}, {{LinkInput::Kind::archive, "/src/l.a", {{"x.o", "bytes"}, {"y.o", std::string("\0z", 2)}}}}});
   return plan;
 }
 
@@ -117,7 +118,8 @@ TEST(LinkPlan, AnyJsonIsTakenOrRefused) {
   size_t parsed = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::string damaged = text;
-    for (unsigned n = random() % 3 + 1; n > 0; --n) damaged[random() % damaged.size()] = pieces[random() % pieces.size()];
+    for (unsigned n = random() % 3 + 1; n > 0; --n)
+      damaged[random() % damaged.size()] = pieces[random() % pieces.size()];
     const Result<Json> meta = parse_json(damaged, "x");
     if (!meta) continue;
     ++parsed;
@@ -145,7 +147,8 @@ TEST(ElfFile, ReadsThisVeryProgram) {
   EXPECT_EQ(elf->kind(), ElfFile::Kind::executable);
   EXPECT_TRUE(elf->has_symbol_table());
   const auto functions = elf->functions();
-  EXPECT_TRUE(std::any_of(functions.begin(), functions.end(), [](const ElfSymbol& s) { return s.name == "main" || s.name == "_start"; }));
+  EXPECT_TRUE(std::any_of(functions.begin(), functions.end(),
+                          [](const ElfSymbol& s) { return s.name == "main" || s.name == "_start"; }));
   EXPECT_THAT(elf->needed_libraries(), testing::Contains(HasSubstr("libc.so")));
 }
 
@@ -162,7 +165,9 @@ TEST(ElfFile, DamagedObjectsNeverCrash) {
     if (round % 4 == 0) damaged.resize(random() % damaged.size());
     for (unsigned n = random() % 4; n > 0 && !damaged.empty(); --n) {
       // Headers are a small part of the file and the part worth damaging.
-      const size_t at = random() % 2 == 0 ? random() % damaged.size() : damaged.size() - 1 - random() % std::min<size_t>(damaged.size(), 256);
+      const size_t at = random() % 2 == 0
+                            ? random() % damaged.size()
+                            : damaged.size() - 1 - random() % std::min<size_t>(damaged.size(), 256);
       damaged[at] ^= static_cast<char>(1 << random() % 8);
     }
     const Result<ElfFile> elf = ElfFile::from_memory(damaged, "damaged");

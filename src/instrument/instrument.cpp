@@ -12,7 +12,8 @@ std::vector<llvm::Function*> instrumentable_functions(llvm::Module& module) {
   for (const llvm::GlobalIFunc& ifunc : module.ifuncs()) resolvers.insert(ifunc.getResolverFunction());
   std::vector<llvm::Function*> out;
   for (llvm::Function& function : module)
-    if (!function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::Naked) && !resolvers.contains(&function))
+    if (!function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::Naked) &&
+        !resolvers.contains(&function))
       out.push_back(&function);
   return out;
 }

@@ -79,8 +79,8 @@ bool cuts_path(const CallInfo& call) {
     case CallClass::synchronisation:
     case CallClass::allocation:
     case CallClass::known_external:
-      return call.effects->no_return || !call.effects->calls.empty() || call.effects->sync == HEDDLE_SYNC_thread_exit ||
-             call.effects->sync == HEDDLE_SYNC_once;
+      return call.effects->no_return || !call.effects->calls.empty() ||
+             call.effects->sync == HEDDLE_SYNC_thread_exit || call.effects->sync == HEDDLE_SYNC_once;
     case CallClass::intrinsic:
     case CallClass::inline_assembly:
       return false;

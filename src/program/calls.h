@@ -10,13 +10,13 @@
 namespace heddle {
 
 enum class CallClass {
-  inside,             // a function defined in the program
-  indirect,           // through a pointer: inside or outside, decided at run time
-  synchronisation,    // pthread, C11 threads, semaphores, futex, what libstdc++ calls
-  allocation,         // malloc family, operator new and delete
-  known_external,     // in the effects table
-  unknown_external,   // outside, nothing known
-  intrinsic,          // LLVM's own: no call at run time, or a memory intrinsic (see access.h)
+  inside,            // a function defined in the program
+  indirect,          // through a pointer: inside or outside, decided at run time
+  synchronisation,   // pthread, C11 threads, semaphores, futex, what libstdc++ calls
+  allocation,        // malloc family, operator new and delete
+  known_external,    // in the effects table
+  unknown_external,  // outside, nothing known
+  intrinsic,         // LLVM's own: no call at run time, or a memory intrinsic (see access.h)
   inline_assembly,
 };
 std::string_view call_class_name(CallClass c);
@@ -32,8 +32,8 @@ struct CallInfo {
 // number is a constant; other constant numbers are looked up as "syscall:NUMBER", variable ones are unknown.
 CallInfo classify_call(const llvm::CallBase& call, const EffectsTable& effects);
 
-// Does a path segment end at this call (path_numbering.h)? Where code of the program may run before it returns, the
-// callee's segments come next; where it may not return at all, the segment would be lost.
+// Does a path segment end at this call (path_numbering.h)? Where code of the program may run before it returns,
+// the callee's segments come next; where it may not return at all, the segment would be lost.
 bool cuts_path(const CallInfo& call);
 
 }  // namespace heddle

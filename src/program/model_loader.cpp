@@ -42,8 +42,9 @@ Error no_model(const std::filesystem::path& binary, const ElfFile& elf) {
       .where = binary,
       .why = stripped ? "the file is stripped; the model was removed with the symbols, or was never there"
                       : "the file was not built with heddle cc",
-      .next = stripped ? "give the file as it was linked; 'strip' by binutils keeps the model, llvm-strip does not"
-                       : "build it with CC=heddle-cc CXX=heddle-c++ (for example: make clean && make CC=heddle-cc)"};
+      .next = stripped
+                  ? "give the file as it was linked; 'strip' by binutils keeps the model, llvm-strip does not"
+                  : "build it with CC=heddle-cc CXX=heddle-c++ (for example: make clean && make CC=heddle-cc)"};
 }
 
 Error link_time_only(const std::filesystem::path& binary) {
@@ -61,8 +62,11 @@ std::optional<Error> script_error(const std::filesystem::path& binary) {
   std::error_code ignored;
   return Error{.what = "this is a script, not a program",
                .where = binary,
-               .why = fs::exists(real, ignored) ? "libtool puts a script in place of a program it has not installed" : "",
-               .next = fs::exists(real, ignored) ? fmt::format("give {}", real.string()) : "give the program that it starts"};
+               .why = fs::exists(real, ignored)
+                          ? "libtool puts a script in place of a program it has not installed"
+                          : "",
+               .next = fs::exists(real, ignored) ? fmt::format("give {}", real.string())
+                                                 : "give the program that it starts"};
 }
 
 TranslationUnit unit_of(const ModelRecord& record) {
@@ -81,18 +85,34 @@ TranslationUnit unit_of(const ModelRecord& record) {
 }
 
 Error bad_module(const std::string& name, const TranslationUnit& unit, std::string why) {
-  return Error{.what = fmt::format("cannot read the model of {}", unit.source.empty() ? "a source file" : unit.source),
-               .where = name,
-               .why = std::move(why),
-               .next = "build the program again with heddle cc"};
+  return Error{
+      .what = fmt::format("cannot read the model of {}", unit.source.empty() ? "a source file" : unit.source),
+      .where = name,
+      .why = std::move(why),
+      .next = "build the program again with heddle cc"};
 }
 
 // What crt1.o, crti.o, crtbegin.o and libc_nonshared.a bring into a program: code that calls nothing of it.
 bool is_startup_code(std::string_view name) {
-  static const std::unordered_set<std::string_view> kNames = {
-      "_start", "_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux",
-      "frame_dummy", "_dl_relocate_static_pie", "__libc_csu_init", "__libc_csu_fini", "atexit", "at_quick_exit",
-      "pthread_atfork", "__pthread_atfork", "__stack_chk_fail_local", "stat", "fstat", "lstat", "mknod"};
+  static const std::unordered_set<std::string_view> kNames = {"_start",
+                                                              "_init",
+                                                              "_fini",
+                                                              "deregister_tm_clones",
+                                                              "register_tm_clones",
+                                                              "__do_global_dtors_aux",
+                                                              "frame_dummy",
+                                                              "_dl_relocate_static_pie",
+                                                              "__libc_csu_init",
+                                                              "__libc_csu_fini",
+                                                              "atexit",
+                                                              "at_quick_exit",
+                                                              "pthread_atfork",
+                                                              "__pthread_atfork",
+                                                              "__stack_chk_fail_local",
+                                                              "stat",
+                                                              "fstat",
+                                                              "lstat",
+                                                              "mknod"};
   return kNames.contains(name);
 }
 
@@ -112,7 +132,8 @@ struct Linking {
 Result<Linking> link_records(std::string_view modules, std::string_view links, const std::string& name) {
   std::vector<ModelRecord> records =
       HEDDLE_TRY(decode_records(modules, fmt::format("{} section {}", name, HEDDLE_SECTION_MODULE)));
-  std::vector<ModelRecord> plans = HEDDLE_TRY(decode_records(links, fmt::format("{} section {}", name, HEDDLE_SECTION_LINK)));
+  std::vector<ModelRecord> plans =
+      HEDDLE_TRY(decode_records(links, fmt::format("{} section {}", name, HEDDLE_SECTION_LINK)));
 
   Linking out;
   LoadedModel& model = out.model;
@@ -129,10 +150,12 @@ Result<Linking> link_records(std::string_view modules, std::string_view links, c
   const LinkRules rules = model.link_plan ? LinkRules(*model.link_plan) : LinkRules();
   llvm::Linker linker(*model.module);
   for (ModelRecord& record : records) {
-    if (record.kind != HEDDLE_RECORD_module) return bad_module(name, {}, "a record of another kind among the modules");
+    if (record.kind != HEDDLE_RECORD_module)
+      return bad_module(name, {}, "a record of another kind among the modules");
     TranslationUnit unit = unit_of(record);
     // Lazily: of an inline function that many modules define, only the body that is kept gets read.
-    auto module = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBufferCopy(record.body, unit.source), *model.context);
+    auto module = llvm::getOwningLazyBitcodeModule(
+        llvm::MemoryBuffer::getMemBufferCopy(record.body, unit.source), *model.context);
     if (!module) return bad_module(name, unit, llvm::toString(module.takeError()));
     collect_defined_names(**module, out.defined);
     rules.apply(**module, *model.module);
@@ -159,12 +182,14 @@ Result<LoadedModel> load_model(const std::filesystem::path& binary) {
   const std::optional<std::string_view> modules = elf->section(HEDDLE_SECTION_MODULE);
   if (!modules && elf->section(HEDDLE_SECTION_LINK)) return link_time_only(binary);
   if (!modules) return no_model(binary, *elf);
-  Linking linking = HEDDLE_TRY(link_records(*modules, elf->section(HEDDLE_SECTION_LINK).value_or(""), binary.string()));
+  Linking linking =
+      HEDDLE_TRY(link_records(*modules, elf->section(HEDDLE_SECTION_LINK).value_or(""), binary.string()));
   LoadedModel model = std::move(linking.model);
   model.build_id = elf->build_id();
   model.foreign_functions_known = elf->has_symbol_table();
   for (const ElfSymbol& symbol : elf->functions())
-    if (!linking.defined.contains(symbol.name) && !is_startup_code(symbol.name)) model.foreign_functions.push_back(symbol.name);
+    if (!linking.defined.contains(symbol.name) && !is_startup_code(symbol.name))
+      model.foreign_functions.push_back(symbol.name);
   return model;
 }
 

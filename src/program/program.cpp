@@ -27,7 +27,8 @@ std::unique_ptr<Program> Program::from_module(std::unique_ptr<llvm::LLVMContext>
 }
 
 bool Program::has_foreign_callers() const {
-  if (!foreign_functions_known_ || !foreign_functions_.empty() || !link_plan_ || link_plan_->shared) return true;
+  if (!foreign_functions_known_ || !foreign_functions_.empty() || !link_plan_ || link_plan_->shared)
+    return true;
   // Exported to libraries that are loaded at run time.
   for (const LinkItem& item : link_plan_->items)
     for (const std::string& flag : item.flags)

@@ -1,8 +1,9 @@
-// The canonical program (decision D1): the modules inside a finished executable, linked in memory, with stable ids.
+// The canonical program (decision D1): the modules inside a finished executable, linked in memory, with stable
+// ids.
 //
 // Ids are positions: functions with a body in module order, blocks and instructions in the order they stand in.
-// They depend on nothing but the stored modules, so two heddle processes, and a recording made last week, mean the
-// same by them as long as Program::identity() is the same.
+// They depend on nothing but the stored modules, so two heddle processes, and a recording made last week, mean
+// the same by them as long as Program::identity() is the same.
 //
 // Invariant: a Program never changes its module. Variants are made from a Program of their own (take_module()).
 #pragma once

@@ -26,7 +26,8 @@ std::string module_record(const std::string& source, const std::string& ir) {
   std::string bitcode;
   llvm::raw_string_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(*module, stream, true);
-  return encode_record({HEDDLE_RECORD_module, {{"source", source}, {"folder", "/src"}, {"args", {"-O2", source}}}, bitcode});
+  return encode_record(
+      {HEDDLE_RECORD_module, {{"source", source}, {"folder", "/src"}, {"args", {"-O2", source}}}, bitcode});
 }
 
 const std::string kFirst = R"(
@@ -51,7 +52,9 @@ end:
   ret void
 })";
 
-std::string two_modules() { return module_record("a.c", kFirst) + module_record("b.c", kSecond); }
+std::string two_modules() {
+  return module_record("a.c", kFirst) + module_record("b.c", kSecond);
+}
 
 TEST(Program, LinksModulesAndNumbersThem) {
   Result<LoadedModel> model = link_model(two_modules(), "", "test");
@@ -66,7 +69,8 @@ TEST(Program, LinksModulesAndNumbersThem) {
   EXPECT_EQ(program->block_count(), 6u);
   for (size_t i = 0; i < program->instruction_count(); ++i)
     EXPECT_EQ(program->id_of(program->instruction(InstructionId(i))).index(), i);
-  for (size_t i = 0; i < program->block_count(); ++i) EXPECT_EQ(program->id_of(program->block(BlockId(i))).index(), i);
+  for (size_t i = 0; i < program->block_count(); ++i)
+    EXPECT_EQ(program->id_of(program->block(BlockId(i))).index(), i);
   const llvm::Function& main = *program->module().getFunction("main");
   EXPECT_EQ(&program->function(program->id_of(main)), &main);
 }
@@ -79,7 +83,8 @@ TEST(Program, IdentityFollowsTheContent) {
 }
 
 TEST(Program, TwoDefinitionsOfOneFunctionAreAnError) {
-  const std::string twice = module_record("a.c", "define void @f() { ret void }") + module_record("b.c", "define void @f() { ret void }");
+  const std::string twice = module_record("a.c", "define void @f() { ret void }") +
+                            module_record("b.c", "define void @f() { ret void }");
   const Result<LoadedModel> model = link_model(twice, "", "test");
   ASSERT_FALSE(model);
   EXPECT_THAT(model.error().text(), HasSubstr("b.c"));
@@ -87,7 +92,8 @@ TEST(Program, TwoDefinitionsOfOneFunctionAreAnError) {
 }
 
 TEST(Program, ARecordThatHoldsNoBitcodeIsAnError) {
-  const std::string record = encode_record({HEDDLE_RECORD_module, {{"source", "a.c"}}, "this is no bitcode at all"});
+  const std::string record =
+      encode_record({HEDDLE_RECORD_module, {{"source", "a.c"}}, "this is no bitcode at all"});
   const Result<LoadedModel> model = link_model(record, "", "test");
   ASSERT_FALSE(model);
   EXPECT_THAT(model.error().what, HasSubstr("a.c"));

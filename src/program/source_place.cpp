@@ -16,9 +16,12 @@ SourcePlace place_of(const llvm::DILocation& location, const llvm::Function& fun
   const std::filesystem::path folder(location.getDirectory().str());
   place.file = (file.is_absolute() ? file : folder / file).lexically_normal();
   const llvm::DISubprogram* scope = location.getScope()->getSubprogram();
-  if (scope != nullptr && !scope->getLinkageName().empty()) place.function = llvm::demangle(scope->getLinkageName().str());
-  else if (scope != nullptr && !scope->getName().empty()) place.function = scope->getName().str();
-  else place.function = readable_name(function);
+  if (scope != nullptr && !scope->getLinkageName().empty())
+    place.function = llvm::demangle(scope->getLinkageName().str());
+  else if (scope != nullptr && !scope->getName().empty())
+    place.function = scope->getName().str();
+  else
+    place.function = readable_name(function);
   return place;
 }
 
@@ -34,7 +37,8 @@ std::vector<SourcePlace> source_places(const llvm::Instruction& instruction) {
   const llvm::Function& function = *instruction.getFunction();
   for (const llvm::DILocation* at = instruction.getDebugLoc().get(); at != nullptr; at = at->getInlinedAt())
     places.push_back(place_of(*at, function));
-  if (places.empty()) places.push_back({.file = {}, .line = 0, .column = 0, .function = readable_name(function)});
+  if (places.empty())
+    places.push_back({.file = {}, .line = 0, .column = 0, .function = readable_name(function)});
   return places;
 }
 
@@ -61,7 +65,8 @@ std::string short_name(std::string_view name) {
       const size_t end = name.find_first_not_of("<>-()=", i + 8);
       const size_t length = std::min(end, name.size()) - i;
       // The parameter list that follows an ordinary operator must not be swallowed with it.
-      const size_t kept = name.substr(i + 8).starts_with("()") ? 10 : std::min(length, name.substr(i, length).find('('));
+      const size_t kept =
+          name.substr(i + 8).starts_with("()") ? 10 : std::min(length, name.substr(i, length).find('('));
       out += name.substr(i, kept);
       i += kept - 1;
       continue;

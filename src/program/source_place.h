@@ -10,8 +10,8 @@
 namespace heddle {
 
 struct SourcePlace {
-  std::string file;      // as the compiler was given it, absolute where the compiler knew
-  unsigned line = 0;     // 0: unknown
+  std::string file;   // as the compiler was given it, absolute where the compiler knew
+  unsigned line = 0;  // 0: unknown
   unsigned column = 0;
   std::string function;  // demangled
 

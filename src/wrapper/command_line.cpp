@@ -1,7 +1,6 @@
 #include "wrapper/command_line.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/files.h"
@@ -13,52 +12,60 @@ using Word = CommandLine::Word;
 using Product = CommandLine::Product;
 using InputKind = CommandLine::InputKind;
 
-template <size_t N>
-bool one_of(std::string_view word, const std::array<std::string_view, N>& list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+// Lists of words are written as texts with blanks between them.
+bool one_of(std::string_view word, std::string_view list) {
+  for (size_t at = list.find(word); at != std::string_view::npos; at = list.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || list[at - 1] == ' ') && (end == list.size() || list[end] == ' ')) {
+      return !word.empty() && word.find(' ') == std::string_view::npos;
+    }
+  }
+  return false;
 }
 
-template <size_t N>
-bool begins_with_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
-  return std::any_of(list.begin(), list.end(), [&](std::string_view prefix) { return word.starts_with(prefix); });
+bool begins_with_one_of(std::string_view word, std::string_view list) {
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(' '), list.size());
+    if (word.starts_with(list.substr(0, end))) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
 }
 
 // Options whose argument is the next word, and that the linker does not need.
-constexpr std::array<std::string_view, 42> kSeparate = {
-    "-o",          "-x",          "-D",          "-U",         "-I",           "-include",      "-imacros",
-    "-isystem",    "-iquote",     "-idirafter",  "-iprefix",   "-iwithprefix", "-iwithprefixbefore",
-    "-isysroot",   "-MF",         "-MT",         "-MQ",        "-MJ",          "-Xclang",       "-Xassembler",
-    "-Xpreprocessor", "-mllvm",   "-arch",       "-A",         "-dumpbase",    "-dumpdir",      "-aux-info",
-    "-G",          "--param",     "-ivfsoverlay", "-working-directory", "-resource-dir", "-cxx-isystem",
-    "-stdlib++-isystem", "-iframework", "-include-pch", "-Xopenmp-target", "-serialize-diagnostics",
-    "-add-plugin", "-ffile-compilation-dir", "-fmodule-file", "-meabi"};
+constexpr std::string_view kSeparate =
+    "-o -x -D -U -I -include -imacros -isystem -iquote -idirafter -iprefix -iwithprefix -iwithprefixbefore "
+    "-isysroot -MF -MT -MQ -MJ -Xclang -Xassembler -Xpreprocessor -Xopenmp-target -mllvm -arch -A -dumpbase "
+    "-dumpdir -aux-info -G --param -ivfsoverlay -working-directory -resource-dir -cxx-isystem "
+    "-stdlib++-isystem -iframework -include-pch -serialize-diagnostics -add-plugin -meabi";
 
 // Options the linker needs, with the next word for argument.
-constexpr std::array<std::string_view, 15> kSeparateForLinker = {
-    "-L", "-T", "-u", "-e", "-z", "-h", "-B", "-Xlinker", "-target", "--sysroot", "-rpath", "-F", "-framework",
-    "-gcc-toolchain", "-undefined"};
+constexpr std::string_view kSeparateForLinker =
+    "-L -T -u -e -z -h -B -Xlinker -target --sysroot -rpath -F -framework -gcc-toolchain -undefined";
 
-constexpr std::array<std::string_view, 22> kForLinker = {
-    "-pthread", "-pthreads", "-rdynamic", "-static", "-static-pie", "-shared", "-pie", "-no-pie", "-nopie",
-    "-nostdlib", "-nostdlib++", "-nostartfiles", "-nodefaultlibs", "-nolibc", "-static-libgcc", "-shared-libgcc",
-    "-static-libstdc++", "-static-openmp", "-m32", "-m64", "-coverage", "--coverage"};
+constexpr std::string_view kForLinker =
+    "-pthread -pthreads -rdynamic -static -static-pie -shared --shared -pie -no-pie -nopie -nostdlib "
+    "-nostdlib++ "
+    "-nostartfiles -nodefaultlibs -nolibc -static-libgcc -shared-libgcc -static-libstdc++ -static-openmp -m32 "
+    "-m64 "
+    "-coverage --coverage";
 
-constexpr std::array<std::string_view, 17> kPrefixForLinker = {
-    "-Wl,", "-L", "-T", "-fuse-ld=", "--ld-path=", "-stdlib=", "-rtlib=", "--rtlib=", "-unwindlib=", "--unwindlib=",
-    "-B", "--sysroot=", "--target=", "--gcc-toolchain=", "-fsanitize", "-fopenmp", "-fprofile"};
+constexpr std::string_view kPrefixForLinker =
+    "-Wl, -L -T -fuse-ld= --ld-path= -stdlib= -rtlib= --rtlib= -unwindlib= --unwindlib= -B --sysroot= "
+    "--target= "
+    "--gcc-toolchain= -fsanitize -fopenmp -fprofile";
 
-constexpr std::array<std::string_view, 12> kInformation = {
-    "--version", "--help", "-help", "-###", "-dumpversion", "-dumpmachine", "-dumpspecs", "--help-hidden",
-    "--autocomplete", "-print", "--print", "-cc1"};
+constexpr std::string_view kInformation =
+    "--version --help -help -### -dumpversion -dumpmachine -dumpspecs --autocomplete -print --print -cc1";
 
-constexpr std::array<std::string_view, 13> kUntouched = {
-    "-E", "-M", "-MM", "--preprocess", "-fsyntax-only", "-emit-llvm", "-emit-ast", "--analyze", "--precompile",
-    "-emit-pch", "-rewrite-objc", "-emit-interface-stubs", "-verify-pch"};
+constexpr std::string_view kUntouched =
+    "-E -M -MM --preprocess -fsyntax-only -emit-llvm -emit-ast --analyze --precompile -emit-pch -rewrite-objc "
+    "-emit-interface-stubs -verify-pch";
 
-constexpr std::array<std::string_view, 3> kAssemblerExtensions = {".s", ".S", ".sx"};
-constexpr std::array<std::string_view, 17> kSourceExtensions = {
-    ".c", ".i", ".ii", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".CC", ".CXX", ".ll", ".bc", ".m", ".mm", ".cppm"};
-constexpr std::array<std::string_view, 8> kHeaderExtensions = {".h", ".hh", ".H", ".hp", ".hpp", ".hxx", ".h++", ".pch"};
+constexpr std::string_view kAssemblerExtensions = ".s .S .sx";
+constexpr std::string_view kSourceExtensions =
+    ".c .i .ii .cc .cp .cxx .cpp .CPP .c++ .C .CC .CXX .cppm .ll .bc .m .mm";
+constexpr std::string_view kHeaderExtensions = ".h .hh .H .hp .hpp .hxx .h++ .pch";
 
 // "header" stands for inputs that become precompiled headers: no code is made from them.
 enum class Language { by_name, source, assembler, header };
@@ -76,10 +83,12 @@ Language by_extension(std::string_view file) {
   return one_of(extension, kHeaderExtensions) ? Language::header : Language::by_name;
 }
 
-// -g, -g2, -ggdb3, -gdwarf-4, -gline-tables-only: on; -g0: off; -gz, -grecord-command-line and the like: no opinion.
+// -g, -g2, -ggdb3, -gdwarf-4, -gline-tables-only: on; -g0: off; -gz, -grecord-command-line and the like: no
+// opinion.
 void note_debug_option(std::string_view word, CommandLine& line) {
-  constexpr std::array<std::string_view, 7> kOn = {"-ggdb", "-gdwarf", "-gline-", "-gmlt", "-glldb", "-gsce", "-gdbx"};
-  if (word == "-g0" || word == "-ggdb0") line.debug_info = false;
+  constexpr std::string_view kOn = "-ggdb -gdwarf -gline- -gmlt -glldb -gsce -gdbx";
+  if (word == "-g0" || word == "-ggdb0")
+    line.debug_info = false;
   else if (word == "-g" || word == "-g1" || word == "-g2" || word == "-g3" || begins_with_one_of(word, kOn))
     line.debug_info = true;
 }
@@ -88,11 +97,16 @@ class Parser {
  public:
   CommandLine parse(const std::vector<std::string>& args) {
     for (size_t i = 0; i < args.size(); ++i) i += take(args, i);
-    if (information_) line_.product = Product::information;
-    else if (untouched_ || headers_ > 0 || inputs_ == 0) line_.product = Product::untouched;
-    else if (assembly_) line_.product = Product::assembly;
-    else if (object_) line_.product = Product::object;
-    else line_.product = partial_ ? Product::partial : Product::linked;
+    if (information_)
+      line_.product = Product::information;
+    else if (untouched_ || headers_ > 0 || inputs_ == 0)
+      line_.product = Product::untouched;
+    else if (assembly_)
+      line_.product = Product::assembly;
+    else if (object_)
+      line_.product = Product::object;
+    else
+      line_.product = partial_ ? Product::partial : Product::linked;
     return std::move(line_);
   }
 
@@ -131,7 +145,8 @@ class Parser {
       return 1;
     }
     if (word.starts_with("-L")) line_.search.push_back(word.substr(2));
-    if (word.starts_with("-o") && word.size() > 2 && word != "-objcmt-migrate-all") line_.output = word.substr(2);
+    if (word.starts_with("-o") && word.size() > 2 && word != "-objcmt-migrate-all")
+      line_.output = word.substr(2);
     if (word.starts_with("-x")) language_ = language_of(word.substr(2));
     const bool for_linker = one_of(word, kForLinker) || begins_with_one_of(word, kPrefixForLinker);
     add(for_linker ? Word::Kind::linker_flag : Word::Kind::other, {word});
@@ -145,12 +160,16 @@ class Parser {
     assembly_ |= word == "-S" || word == "--assemble";
     partial_ |= word == "-r" || word == "-Wl,-r" || word == "-Wl,--relocatable";
     line_.shared |= word == "-shared" || word == "--shared";
-    if (word == "-fno-lto") line_.link_time_optimisation = false;
-    else if (word.starts_with("-flto")) line_.link_time_optimisation = true;
+    if (word == "-fno-lto")
+      line_.link_time_optimisation = false;
+    else if (word.starts_with("-flto"))
+      line_.link_time_optimisation = true;
     if (word.starts_with("-g")) note_debug_option(word, line_);
   }
 
-  void add(Word::Kind kind, std::vector<std::string> tokens) { line_.words.push_back({kind, std::move(tokens)}); }
+  void add(Word::Kind kind, std::vector<std::string> tokens) {
+    line_.words.push_back({kind, std::move(tokens)});
+  }
 
   void add_input(const std::string& file) {
     const Language language = language_ == Language::by_name ? by_extension(file) : language_;
@@ -170,7 +189,8 @@ class Parser {
   bool only_inputs_ = false;
 };
 
-// Words of a response file, by the GNU rules: white space separates, quotes group, a backslash takes the next character.
+// Words of a response file, by the GNU rules: white space separates, quotes group, a backslash takes the next
+// character.
 std::vector<std::string> response_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
@@ -182,8 +202,10 @@ std::vector<std::string> response_words(std::string_view text) {
       word += text[++i];
       inside = true;
     } else if (quote != 0) {
-      if (c == quote) quote = 0;
-      else word += c;
+      if (c == quote)
+        quote = 0;
+      else
+        word += c;
     } else if (c == '\'' || c == '"') {
       quote = c;
       inside = true;
@@ -202,8 +224,10 @@ std::vector<std::string> response_words(std::string_view text) {
 void expand_into(std::vector<std::string>& out, const std::vector<std::string>& args, int depth) {
   for (const std::string& arg : args) {
     Result<std::string> text = arg.starts_with("@") && depth < 16 ? read_file(arg.substr(1)) : Error{};
-    if (text) expand_into(out, response_words(*text), depth + 1);
-    else out.push_back(arg);
+    if (text)
+      expand_into(out, response_words(*text), depth + 1);
+    else
+      out.push_back(arg);
   }
 }
 

@@ -23,7 +23,7 @@ struct CommandLine {
   enum class InputKind { source, assembler, for_linker };
   struct Word {
     enum class Kind { input, library, linker_flag, other } kind = Kind::other;
-    std::vector<std::string> tokens;            // two for options with a separate argument
+    std::vector<std::string> tokens;          // two for options with a separate argument
     InputKind input = InputKind::for_linker;  // when kind is `input`
   };
 

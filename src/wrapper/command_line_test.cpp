@@ -12,7 +12,9 @@ using Product = CommandLine::Product;
 using Word = CommandLine::Word;
 using testing::ElementsAre;
 
-Product product(const std::vector<std::string>& args) { return parse_command_line(args).product; }
+Product product(const std::vector<std::string>& args) {
+  return parse_command_line(args).product;
+}
 
 std::vector<std::string> inputs(const std::vector<std::string>& args, CommandLine::InputKind kind) {
   std::vector<std::string> out;
@@ -49,7 +51,8 @@ TEST(CommandLine, Products) {
 }
 
 TEST(CommandLine, InputsByNameAndByLanguage) {
-  const std::vector<std::string> args = {"a.c", "b.S", "-x", "c", "weird", "-", "-x", "none", "c.o", "libd.a", "e.so.1", "-o", "f.c"};
+  const std::vector<std::string> args = {"a.c",  "b.S", "-x",     "c",      "weird", "-",  "-x",
+                                         "none", "c.o", "libd.a", "e.so.1", "-o",    "f.c"};
   EXPECT_THAT(inputs(args, CommandLine::InputKind::source), ElementsAre("a.c", "weird", "-"));
   EXPECT_THAT(inputs(args, CommandLine::InputKind::assembler), ElementsAre("b.S"));
   EXPECT_THAT(inputs(args, CommandLine::InputKind::for_linker), ElementsAre("c.o", "libd.a", "e.so.1"));
@@ -58,16 +61,19 @@ TEST(CommandLine, InputsByNameAndByLanguage) {
 }
 
 TEST(CommandLine, ArgumentsOfOptionsAreNoInputs) {
-  for (const char* option : {"-o", "-I", "-D", "-include", "-isystem", "-MF", "-MT", "-Xclang", "-mllvm", "-T", "-u", "-z",
-                             "-Xlinker", "-target", "-L", "-l"})
+  for (const char* option : {"-o", "-I", "-D", "-include", "-isystem", "-MF", "-MT", "-Xclang", "-mllvm", "-T",
+                             "-u", "-z", "-Xlinker", "-target", "-L", "-l"})
     EXPECT_TRUE(inputs({option, "a.c"}, CommandLine::InputKind::source).empty()) << option;
 }
 
 TEST(CommandLine, KeepsWhatTheLinkerNeedsInOrder) {
-  EXPECT_THAT(linker_words({"-O2", "-Wall", "-Llib", "-L", "more", "a.o", "-lfoo", "-l", "bar", "-Wl,--as-needed", "-pthread",
-                            "-DX", "-static-libgcc", "-Xlinker", "-z", "-Xlinker", "now", "-fuse-ld=lld", "-g", "-fPIC", "-rdynamic"}),
-              ElementsAre("-Llib", "-L", "more", "-lfoo", "-lbar", "-Wl,--as-needed", "-pthread", "-static-libgcc", "-Xlinker", "-z",
-                          "-Xlinker", "now", "-fuse-ld=lld", "-rdynamic"));
+  EXPECT_THAT(
+      linker_words(
+          {"-O2", "-Wall",           "-Llib",    "-L",    "more",           "a.o",      "-lfoo", "-l",
+           "bar", "-Wl,--as-needed", "-pthread", "-DX",   "-static-libgcc", "-Xlinker", "-z",    "-Xlinker",
+           "now", "-fuse-ld=lld",    "-g",       "-fPIC", "-rdynamic"}),
+      ElementsAre("-Llib", "-L", "more", "-lfoo", "-lbar", "-Wl,--as-needed", "-pthread", "-static-libgcc",
+                  "-Xlinker", "-z", "-Xlinker", "now", "-fuse-ld=lld", "-rdynamic"));
   EXPECT_THAT(parse_command_line({"-Llib", "-L", "more"}).search, ElementsAre("lib", "more"));
 }
 

@@ -18,8 +18,8 @@ namespace {
 
 using Product = CommandLine::Product;
 
-// What the plugin stores with each module. An environment string is limited to 128 KiB by the kernel: of a longer
-// command line only what code generation needs is kept.
+// What the plugin stores with each module. An environment string is limited to 128 KiB by the kernel: of a
+// longer command line only what code generation needs is kept.
 void set_meta(CompilerMode mode, const std::vector<std::string>& args) {
   constexpr size_t kMaxSize = 100'000;
   std::error_code ignored;
@@ -55,9 +55,10 @@ std::vector<std::string> plugin_flags(const CommandLine& line) {
   return flags;
 }
 
-// The link record travels to the linker in an anonymous file that lives as long as this process: nothing to clean
-// up, whatever happens. -Wl, because a preceding -x would make clang compile it.
-Result<std::string> link_record_flag(const CommandLine& line, const std::vector<std::string>& args, const PlanOptions& options) {
+// The link record travels to the linker in an anonymous file that lives as long as this process: nothing to
+// clean up, whatever happens. -Wl, because a preceding -x would make clang compile it.
+Result<std::string> link_record_flag(const CommandLine& line, const std::vector<std::string>& args,
+                                     const PlanOptions& options) {
   const std::string record = encode_record(plan_link(line, args, options).to_record());
   const std::string object = section_object({{HEDDLE_SECTION_LINK, record}});
   const int fd = ::memfd_create("heddle-link.o", 0);
@@ -86,9 +87,12 @@ Error run_compiler(CompilerMode mode, const std::vector<std::string>& args) {
   if (line.product == Product::linked) {
     const PlanOptions options{.cxx = mode == CompilerMode::cxx, .clang = clang};
     Result<std::string> flag = link_record_flag(line, expanded, options);
-    // A build must not fail for want of a record: the program is right without it, only variants are not possible.
-    if (flag) command.push_back(*flag);
-    else fmt::print(stderr, "heddle cc: warning: no link record: {}\n", flag.error().text());
+    // A build must not fail for want of a record: the program is right without it, only variants are not
+    // possible.
+    if (flag)
+      command.push_back(*flag);
+    else
+      fmt::print(stderr, "heddle cc: warning: no link record: {}\n", flag.error().text());
   }
   command.insert(command.end(), args.begin(), args.end());
   return exec_process(command);

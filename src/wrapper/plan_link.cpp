@@ -69,8 +69,10 @@ class Planner {
       case Word::Kind::input:
         if (word.input == CommandLine::InputKind::source && line_.link_time_optimisation)
           plan.items.push_back({{}, {{Kind::link_time, absolute(word.tokens[0]), {}}}});
-        if (word.input == CommandLine::InputKind::assembler) plan.items.push_back({{}, {assembled(word.tokens[0])}});
-        if (word.input == CommandLine::InputKind::for_linker) plan.items.push_back({{}, {inspect(word.tokens[0])}});
+        if (word.input == CommandLine::InputKind::assembler)
+          plan.items.push_back({{}, {assembled(word.tokens[0])}});
+        if (word.input == CommandLine::InputKind::for_linker)
+          plan.items.push_back({{}, {inspect(word.tokens[0])}});
         return;
     }
   }
@@ -78,7 +80,8 @@ class Planner {
   // -Bstatic and -Bdynamic change what -l finds from here on.
   void note_library_mode(const Word& word) {
     for (const std::string& token : word.tokens) {
-      if (token == "-static" || token == "-static-pie" || token.find("-Bstatic") != std::string::npos) static_ = true;
+      if (token == "-static" || token == "-static-pie" || token.find("-Bstatic") != std::string::npos)
+        static_ = true;
       if (token.find("-Bdynamic") != std::string::npos) static_ = false;
     }
   }
@@ -109,9 +112,12 @@ class Planner {
       input.kind = Kind::link_time;
     } else if (auto members = archive_members(*bytes)) {
       inspect_archive(input, *members);
-    } else if (Result<ElfFile> elf = ElfFile::from_memory(*bytes, file); elf && elf->kind() == ElfFile::Kind::relocatable) {
-      if (elf->section(HEDDLE_SECTION_MODULE)) input.kind = Kind::modelled;
-      else if (keep(bytes->size())) input = {Kind::foreign, input.path, {{input.path, *std::move(bytes)}}};
+    } else if (Result<ElfFile> elf = ElfFile::from_memory(*bytes, file);
+               elf && elf->kind() == ElfFile::Kind::relocatable) {
+      if (elf->section(HEDDLE_SECTION_MODULE))
+        input.kind = Kind::modelled;
+      else if (keep(bytes->size()))
+        input = {Kind::foreign, input.path, {{input.path, *std::move(bytes)}}};
     }
     return input;
   }
@@ -140,11 +146,13 @@ class Planner {
     const fs::path object = temp->path() / "assembled.o";
     std::vector<std::string> argv = {options_.clang};
     for (const Word& word : line_.words)
-      if (word.kind != Word::Kind::input && word.tokens[0] != "-o") argv.insert(argv.end(), word.tokens.begin(), word.tokens.end());
+      if (word.kind != Word::Kind::input && word.tokens[0] != "-o")
+        argv.insert(argv.end(), word.tokens.begin(), word.tokens.end());
     for (const char* more : {"-c", "-w", "-o"}) argv.push_back(more);
     argv.push_back(object);
     argv.push_back(source);
-    Result<ProcessEnd> end = run_process(argv, {.folder = {}, .environment = {}, .output = ProcessOptions::Output::capture});
+    Result<ProcessEnd> end =
+        run_process(argv, {.folder = {}, .environment = {}, .output = ProcessOptions::Output::capture});
     Result<std::string> bytes = end && end->exit_code == 0 ? read_file(object) : Error{};
     if (bytes && keep(bytes->size())) input = {Kind::foreign, input.path, {{input.path, *std::move(bytes)}}};
     return input;

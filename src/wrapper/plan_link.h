@@ -8,7 +8,8 @@ namespace heddle {
 
 struct PlanOptions {
   bool cxx = false;
-  std::string clang;  // assembles assembler sources of a compile-and-link call, whose object is never seen otherwise
+  std::string
+      clang;  // assembles assembler sources of a compile-and-link call, whose object is never seen otherwise
 };
 
 LinkPlan plan_link(const CommandLine& line, const std::vector<std::string>& args, const PlanOptions& options);

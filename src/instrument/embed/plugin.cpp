@@ -1,18 +1,19 @@
-// The embed plugin: loaded into clang by heddle cc, it stores each module, as code generation sees it, in the object
-// file that is being made (decision D1).
+// The embed plugin: loaded into clang by heddle cc, it stores each module, as code generation sees it, in the
+// object file that is being made (decision D1).
 //
 // The module is written to the section by module-level assembly. A global variable would do the same, but LLVM
 // lets only .llvmbc and .llvmcmd be non-allocated; assembly lets us name the section, works with an external
 // assembler, and stays in the output of -S, so that assembling it later loses nothing.
 //
-// "As code generation sees it": the last extension point of the optimisation pipeline is not its end. From -O1 on,
-// passes that merge constants and rebuild lookup tables follow; storing the module before them made the text
-// of the stored module differ from the program's. So there the module is stored behind the last pass that changes
-// code, by a callback; at -O0 the extension point is the end.
+// "As code generation sees it": the last extension point of the optimisation pipeline is not its end. From -O1
+// on, passes that merge constants and rebuild lookup tables follow; storing the module before them made the
+// text of the stored module differ from the program's. So there the module is stored behind the last pass that
+// changes code, by a callback; at -O0 the extension point is the end.
 //
 // heddle cc passes through the environment:
 //   HEDDLE_EMBED_META   JSON stored with the module: command line and folder
-//   HEDDLE_EMBED_STRIP  1: the user asked for no debug information; it was made for the model only and is removed
+//   HEDDLE_EMBED_STRIP  1: the user asked for no debug information; it was made for the model only and is
+//   removed
 //                       from what code generation gets. Line tables alone do not change the code that is made,
 //                       but clang also writes source locations into loop metadata, and gives metadata to loops
 //                       that would have none; passes look at it. That is taken out before the first pass.
@@ -76,7 +77,8 @@ void strip_loop_locations(llvm::Instruction& latch) {
   if (llvm::all_of(llvm::drop_begin(loop->operands()), is_location)) {
     latch.setMetadata(llvm::LLVMContext::MD_loop, nullptr);
   } else {
-    llvm::updateLoopMetadataDebugLocations(latch, [&](llvm::Metadata* md) { return is_location(md) ? nullptr : md; });
+    llvm::updateLoopMetadataDebugLocations(latch,
+                                           [&](llvm::Metadata* md) { return is_location(md) ? nullptr : md; });
   }
 }
 
@@ -106,8 +108,9 @@ struct EmbedPass : llvm::PassInfoMixin<EmbedPass> {
 
 void register_callbacks(llvm::PassBuilder& builder) {
   if (strips_debug_info())
-    builder.registerPipelineStartEPCallback(
-        [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(StripLoopLocationsPass()); });
+    builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+      passes.addPass(StripLoopLocationsPass());
+    });
   builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
     if (level == llvm::OptimizationLevel::O0) passes.addPass(EmbedPass());
   });
@@ -115,8 +118,8 @@ void register_callbacks(llvm::PassBuilder& builder) {
   if (callbacks == nullptr) return;
   callbacks->registerAfterPassCallback([](llvm::StringRef pass, llvm::Any ir, const llvm::PreservedAnalyses&) {
     const auto* module = llvm::any_cast<const llvm::Module*>(&ir);
-    // Callbacks are given what they may look at. Nothing but a pass that writes remarks comes behind this one, so
-    // there is no analysis left for the change to make stale.
+    // Callbacks are given what they may look at. Nothing but a pass that writes remarks comes behind this one,
+    // so there is no analysis left for the change to make stale.
     if (module != nullptr && pass == "RelLookupTableConverterPass") embed(const_cast<llvm::Module&>(**module));
   });
 }

@@ -2,11 +2,13 @@
  *
  * It shows the way of a variant with as little as possible, and is the pattern for the others.
  *
- * Ground rules (all runtimes): C only, no C++ runtime library; no allocation through the program's malloc; errno is
- * left as it was; hooks call nothing that takes a lock. A thread counts in memory of its own that stays after its
- * end, so that the last word can be said by whoever ends the process. A forked child goes on from its parent's counts.
+ * Ground rules (all runtimes): C only, no C++ runtime library; no allocation through the program's malloc;
+ * errno is left as it was; hooks call nothing that takes a lock. A thread counts in memory of its own that
+ * stays after its end, so that the last word can be said by whoever ends the process. A forked child goes on
+ * from its parent's counts.
  *
- * Output: one line per thread in order of first entry, to the file named by HEDDLE_COUNT_FILE, else to standard error.
+ * Output: one line per thread in order of first entry, to the file named by HEDDLE_COUNT_FILE, else to standard
+ * error.
  */
 #include <errno.h>
 #include <fcntl.h>
