@@ -17,9 +17,9 @@
 
 enum { kNodes = 3, kNil = 0 };  // nodes are numbered 1 to 3
 
-static atomic_uint next[kNodes + 1];
-static atomic_uint owned[kNodes + 1];
-static atomic_uint head;  // node number in the low half, version in the high half
+atomic_uint next[kNodes + 1];
+atomic_uint owned[kNodes + 1];
+atomic_uint head;  // node number in the low half, version in the high half
 
 static unsigned new_head(unsigned old, unsigned node) {
 #ifdef FIXED

@@ -14,8 +14,8 @@
 #include <cstdlib>
 #include <thread>
 
-static std::atomic<int> at_work{2};
-static int rounds = 0;
+std::atomic<int> at_work{2};
+int rounds = 0;
 
 static void stop_working() {
 #ifdef FIXED

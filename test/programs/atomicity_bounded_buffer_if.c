@@ -23,7 +23,7 @@ struct buffer {
   int count;
 };
 
-static struct buffer buffer = {
+struct buffer buffer = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {0}, 0, 0};
 
 static void put(struct buffer* b, int value) {

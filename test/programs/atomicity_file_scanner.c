@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { kWorkers = 2, kQueueSize = 2 };
+enum { kWorkers = 2, kQueueSize = 4 };
 
 // ---- a directory tree
 // ----------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ struct file_queue {
   atomic_int closed;
 };
 
-static struct file_queue queue = {
+struct file_queue queue = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER, .room = PTHREAD_COND_INITIALIZER};
 
 static void queue_put(struct file_queue* q, const struct file* file) {
@@ -122,8 +122,8 @@ static const struct file* queue_get(struct file_queue* q) {
 // ---- threads
 // -------------------------------------------------------------------------------------------------------
 
-static pthread_mutex_t found_lock = PTHREAD_MUTEX_INITIALIZER;
-static int found[kSearches];
+pthread_mutex_t found_lock = PTHREAD_MUTEX_INITIALIZER;
+int found[kSearches];
 
 static void scan(const struct file* file) {
   int mine[kSearches];

@@ -28,7 +28,7 @@ struct idle_info {
   atomic_uint idlers;
 };
 
-static struct idle_info idle = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+struct idle_info idle = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
 
 #ifdef FIXED
 static void set_idle(struct idle_info* info) {
@@ -82,7 +82,7 @@ struct request_queue {
   int terminated;
 };
 
-static struct request_queue queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .not_empty = PTHREAD_COND_INITIALIZER};
+struct request_queue queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .not_empty = PTHREAD_COND_INITIALIZER};
 
 static void queue_push(struct request_queue* q, struct request request) {
   pthread_mutex_lock(&q->lock);
@@ -118,8 +118,8 @@ static void queue_terminate(struct request_queue* q) {
 // ---- threads
 // -------------------------------------------------------------------------------------------------------
 
-static pthread_mutex_t score_lock = PTHREAD_MUTEX_INITIALIZER;
-static int score[kListeners];
+pthread_mutex_t score_lock = PTHREAD_MUTEX_INITIALIZER;
+int score[kListeners];
 
 static void serve(const struct request* request) {
   pthread_mutex_lock(&score_lock);

@@ -21,8 +21,8 @@ struct position {
   int y;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct position ship = {1, "ship", 1};
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct position ship = {1, "ship", 1};
 
 static void* move(void* arg) {
   (void)arg;

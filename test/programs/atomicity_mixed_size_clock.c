@@ -22,10 +22,10 @@ union clock {
   } half;
 };
 
-static union clock now = {0xfffffffe};
+union clock now = {0xfffffffe};
 
 #ifdef FIXED
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
 static void lock(void) {

@@ -14,9 +14,10 @@
 #include <semaphore>
 #include <thread>
 
-static std::counting_semaphore<2> permits(2);
-static std::array<std::atomic<bool>, 2> busy;
-static std::array<std::atomic<int>, 2> users;
+std::counting_semaphore<2> permits(2);
+std::array<std::atomic<bool>, 2> busy;
+std::array<std::atomic<int>, 2> users;
+std::array<std::atomic<int>, 2> packets;
 
 static int choose() {
   for (int i = 0; i < 2; ++i) {
@@ -36,6 +37,7 @@ static void client() {
   permits.acquire();
   const int mine = choose();
   if (mine < 0 || users[mine].fetch_add(1) != 0) std::abort();
+  packets[mine].store(packets[mine].load() + 1);
   users[mine].fetch_sub(1);
   busy[mine].store(false);
   permits.release();

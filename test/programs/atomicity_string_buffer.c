@@ -73,8 +73,8 @@ static void buffer_delete(struct string_buffer* buffer) {
   pthread_mutex_unlock(&buffer->lock);
 }
 
-static struct string_buffer a;
-static struct string_buffer b;
+struct string_buffer a;
+struct string_buffer b;
 
 static void* append(void* arg) {
   (void)arg;

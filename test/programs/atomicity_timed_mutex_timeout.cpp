@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
-static std::timed_mutex mutex;
-static std::atomic<int> stock{1};
+std::timed_mutex mutex;
+std::atomic<int> stock{1};
 
 static void take() {
   const int left = stock.load() - 1;

@@ -17,11 +17,11 @@
 #include <stddef.h>
 #include <time.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int ready;
-static int gave_up;
-static int processed;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+int ready;
+int gave_up;
+int processed;
 
 static void* consumer(void* arg) {
   (void)arg;

@@ -13,8 +13,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long balance = 100;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+long balance = 100;
 
 #ifdef FIXED
 static int withdraw(long amount) {

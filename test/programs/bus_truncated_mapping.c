@@ -18,10 +18,10 @@
 
 enum { kPage = 4096 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int file;
-static volatile char* mapping;
-static size_t size = 2 * kPage;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int file;
+volatile char* mapping;
+size_t size = 2 * kPage;
 
 static void* reader(void* sum) {
   pthread_mutex_lock(&lock);

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <threads.h>
 
-static mtx_t lock;
-static cnd_t changed;
-static atomic_int job;
+mtx_t lock;
+cnd_t changed;
+atomic_int job;
 
 static int worker(void* arg) {
   (void)arg;

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <threads.h>
 
-static once_flag once = ONCE_FLAG_INIT;
-static tss_t counter;
-static mtx_t lock;
-static int sum;
+once_flag once = ONCE_FLAG_INIT;
+tss_t counter;
+mtx_t lock;
+int sum;
 
 static void add_up(void* count) {
 #ifdef FIXED

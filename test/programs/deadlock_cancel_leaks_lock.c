@@ -14,10 +14,10 @@
 #include <semaphore.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sem_t started;
-static sem_t more_work;
-static int updates;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+sem_t started;
+sem_t more_work;
+int updates;
 
 static void unlock(void* mutex) {
   pthread_mutex_unlock(mutex);

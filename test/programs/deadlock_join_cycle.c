@@ -17,10 +17,10 @@
 
 enum { kServices = 3 };
 
-static pthread_t services[kServices];
-static atomic_int stopped[kServices];
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static sem_t finished;
+pthread_t services[kServices];
+atomic_int stopped[kServices];
+pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+sem_t finished;
 
 static void* service(void* arg) {
   const int me = *(const int*)arg;

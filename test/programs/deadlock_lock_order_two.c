@@ -17,8 +17,8 @@ struct account {
   int balance;
 };
 
-static struct account a = {PTHREAD_MUTEX_INITIALIZER, 10};
-static struct account b = {PTHREAD_MUTEX_INITIALIZER, 10};
+struct account a = {PTHREAD_MUTEX_INITIALIZER, 10};
+struct account b = {PTHREAD_MUTEX_INITIALIZER, 10};
 
 static void transfer(struct account* from, struct account* to, int amount) {
 #ifdef FIXED

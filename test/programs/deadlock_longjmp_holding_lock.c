@@ -15,9 +15,9 @@
 #include <setjmp.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int low = 0;
-static int high = 10;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int low = 0;
+int high = 10;
 
 static void validate(jmp_buf error) {
   pthread_mutex_lock(&lock);

@@ -14,9 +14,9 @@
 
 enum { kPhilosophers = 3, kMeals = 2 };
 
-static pthread_mutex_t forks[kPhilosophers] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-                                               PTHREAD_MUTEX_INITIALIZER};
-static int meals[kPhilosophers];
+pthread_mutex_t forks[kPhilosophers] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                        PTHREAD_MUTEX_INITIALIZER};
+int meals[kPhilosophers];
 
 static void* philosopher(void* arg) {
   const int me = *(const int*)arg;

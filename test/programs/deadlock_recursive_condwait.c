@@ -17,11 +17,11 @@
 #include <semaphore.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock;
-static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
-static sem_t announced;
-static int messages;
-static int received;
+pthread_mutex_t lock;
+pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+sem_t announced;
+int messages;
+int received;
 
 static void receive(void) {
   pthread_mutex_lock(&lock);

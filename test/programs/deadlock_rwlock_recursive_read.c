@@ -14,9 +14,9 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_rwlock_t lock;
-static int parent_value = 1;
-static int child_value = 2;
+pthread_rwlock_t lock;
+int parent_value = 1;
+int child_value = 2;
 
 static int child(void) {
 #ifndef FIXED

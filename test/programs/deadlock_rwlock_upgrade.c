@@ -15,10 +15,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static int generation = 1;
-static int route = 10;
-static int refreshes;
+pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+int generation = 1;
+int route = 10;
+int refreshes;
 
 struct copy {
   int generation;

@@ -14,10 +14,10 @@
 
 enum { kRoom = 2 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int lines[kRoom];
-static int used = 1;  // the line that main wrote at the start
-static int flushed;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int lines[kRoom];
+int used = 1;  // the line that main wrote at the start
+int flushed;
 
 static void flush_locked(void) {
   flushed += used;

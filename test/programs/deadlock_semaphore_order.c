@@ -14,9 +14,9 @@
 #include <semaphore.h>
 #include <stddef.h>
 
-static sem_t scanner;
-static sem_t printer;
-static int pages;
+sem_t scanner;
+sem_t printer;
+int pages;
 
 static void* copy_job(void* arg) {
   (void)arg;

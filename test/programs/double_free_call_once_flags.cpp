@@ -16,9 +16,9 @@ struct Font {
   char glyphs[100] = {};
 };
 
-static std::atomic<Font*> font{new Font};
+std::atomic<Font*> font{new Font};
 #ifdef FIXED
-static std::once_flag released;
+std::once_flag released;
 #endif
 
 static void release() {

@@ -13,7 +13,7 @@
 #include <future>
 #include <thread>
 
-static std::atomic<bool> answered{false};
+std::atomic<bool> answered{false};
 
 static bool first_to_answer() {
 #ifdef FIXED

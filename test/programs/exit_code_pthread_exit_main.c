@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static atomic_int remaining = 2;
-static atomic_int announced;
+atomic_int remaining = 2;
+atomic_int announced;
 
 static void check(void) {
   if (!announced) _exit(3);

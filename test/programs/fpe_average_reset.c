@@ -11,37 +11,40 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int sum = 30;
-static int samples = 3;
-static int reported;
+struct statistics {
+  pthread_mutex_t lock;
+  int sum;
+  int samples;
+  int reported;
+};
 
 static void* reporter(void* arg) {
-  (void)arg;
-  pthread_mutex_lock(&lock);
-  const int any = samples > 0;  // [A]
+  struct statistics* s = arg;
+  pthread_mutex_lock(&s->lock);
+  const int any = s->samples > 0;  // [A]
 #ifndef FIXED
-  pthread_mutex_unlock(&lock);
-  pthread_mutex_lock(&lock);
+  pthread_mutex_unlock(&s->lock);
+  pthread_mutex_lock(&s->lock);
 #endif
-  if (any) reported = sum / samples;  // [C]
-  pthread_mutex_unlock(&lock);
+  if (any) s->reported = s->sum / s->samples;  // [C]
+  pthread_mutex_unlock(&s->lock);
   return NULL;
 }
 
 static void* period(void* arg) {
-  (void)arg;
-  pthread_mutex_lock(&lock);
-  sum = 0;
-  samples = 0;  // [B]
-  pthread_mutex_unlock(&lock);
+  struct statistics* s = arg;
+  pthread_mutex_lock(&s->lock);
+  s->sum = 0;
+  s->samples = 0;  // [B]
+  pthread_mutex_unlock(&s->lock);
   return NULL;
 }
 
 int main(void) {
+  struct statistics statistics = {PTHREAD_MUTEX_INITIALIZER, 30, 3, 0};
   pthread_t threads[2];
-  pthread_create(&threads[0], NULL, reporter, NULL);
-  pthread_create(&threads[1], NULL, period, NULL);
+  pthread_create(&threads[0], NULL, reporter, &statistics);
+  pthread_create(&threads[1], NULL, period, &statistics);
   for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
-  return reported != 0 && reported != 10;
+  return statistics.reported != 0 && statistics.reported != 10;
 }

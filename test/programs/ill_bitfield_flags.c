@@ -22,9 +22,9 @@ struct connection {
 #endif
 };
 
-static struct connection connection;
-static pthread_mutex_t network_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t timer_lock = PTHREAD_MUTEX_INITIALIZER;
+struct connection connection;
+pthread_mutex_t network_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t timer_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void* network(void* arg) {
   (void)arg;

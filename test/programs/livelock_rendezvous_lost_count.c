@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_int arrived;
+atomic_int arrived;
 
 static void* meet(void* arg) {
   (void)arg;

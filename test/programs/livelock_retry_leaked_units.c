@@ -17,7 +17,7 @@
 
 enum { kUnits = 2 };
 
-static atomic_int available = kUnits;
+atomic_int available = kUnits;
 
 static void reserve(void) {
   while (atomic_fetch_sub(&available, kUnits) < kUnits) {

@@ -14,10 +14,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static atomic_int ready;
-static int data;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+atomic_int ready;
+int data;
 
 static void* waiter(void* arg) {
   (void)arg;

@@ -16,10 +16,10 @@
 #include <stop_token>
 #include <thread>
 
-static std::mutex mutex;
-static std::condition_variable_any changed;
-static int jobs = 0;
-static int done = 0;
+std::mutex mutex;
+std::condition_variable_any changed;
+int jobs = 0;
+int done = 0;
 
 static void work(std::stop_token token) {
   std::unique_lock lock(mutex);

@@ -15,10 +15,10 @@
 
 enum { kThreads = 3, kRounds = 2 };
 
-static pthread_barrier_t barrier;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int total;
-static int totals[kRounds];
+pthread_barrier_t barrier;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int total;
+int totals[kRounds];
 
 static void* work(void* arg) {
   const int number = *(const int*)arg;

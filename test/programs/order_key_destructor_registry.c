@@ -21,10 +21,10 @@ struct registry {
   atomic_long total;
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static struct registry* volatile registry;
-static sem_t finished;
+pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_key_t key;
+struct registry* volatile registry;
+sem_t finished;
 
 static void add_to_registry(void* statistics) {
   atomic_fetch_add(&registry->total, *(long*)statistics);  // [B]

@@ -141,7 +141,7 @@ struct output {
   size_t size;
 };
 
-static struct output output = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+struct output output = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void output_put(struct block* block) {
   pthread_mutex_lock(&output.lock);
@@ -161,7 +161,7 @@ static struct block* output_wait(int number) {
 // ---- threads
 // -------------------------------------------------------------------------------------------------------
 
-static struct queue queue;
+struct queue queue;
 
 static void* consumer(void* arg) {
   (void)arg;

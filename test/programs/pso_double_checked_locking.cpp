@@ -28,9 +28,9 @@ struct Config {
   std::atomic<int> limit{0};
 };
 
-static Config storage;
-static std::mutex mutex;
-static std::atomic<Config*> instance{nullptr};
+Config storage;
+std::mutex mutex;
+std::atomic<Config*> instance{nullptr};
 
 static Config& config() {
   Config* result = instance.load(kConsume);

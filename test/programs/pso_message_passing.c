@@ -22,8 +22,8 @@
 #define CONSUME memory_order_relaxed
 #endif
 
-static atomic_int message;
-static atomic_int flag;
+atomic_int message;
+atomic_int flag;
 
 static void* sender(void* arg) {
   (void)arg;

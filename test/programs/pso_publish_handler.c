@@ -28,8 +28,8 @@ struct entry {
   _Atomic(handler) call;
 };
 
-static struct entry table;
-static _Atomic(struct entry*) published;
+struct entry table;
+_Atomic(struct entry*) published;
 
 static int twice(int value) {
   return 2 * value;

@@ -14,9 +14,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_uint sequence;
-static atomic_int first;
-static atomic_int second;
+atomic_uint sequence;
+atomic_int first;
+atomic_int second;
 
 static void* writer(void* arg) {
   (void)arg;

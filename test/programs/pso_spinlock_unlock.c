@@ -20,8 +20,8 @@
 #define UNLOCK memory_order_relaxed
 #endif
 
-static atomic_int held;
-static atomic_int counter;
+atomic_int held;
+atomic_int counter;
 
 static void* count(void* arg) {
   (void)arg;

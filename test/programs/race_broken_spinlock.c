@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_int held;
-static volatile int counter;
+atomic_int held;
+volatile int counter;
 
 static void acquire(void) {
 #ifdef FIXED

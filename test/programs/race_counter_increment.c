@@ -11,9 +11,9 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static volatile int events;
+volatile int events;
 #ifdef FIXED
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
 static void* count(void* arg) {

@@ -48,10 +48,10 @@ static size_t server_receive(struct connection* connection, char* buffer, size_t
 // ---- the file and the total
 // ----------------------------------------------------------------------------------------
 
-static char file[kFileSize];
-static volatile size_t total_written;
+char file[kFileSize];
+volatile size_t total_written;
 #ifdef FIXED
-static pthread_mutex_t total_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t total_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
 static void write_at(size_t offset, const char* bytes, size_t count) {

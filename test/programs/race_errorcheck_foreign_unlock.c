@@ -15,12 +15,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock;
-static int updates;
+pthread_mutex_t lock;
+int updates;
 #ifdef FIXED
 static _Thread_local int held;
 #else
-static atomic_int held;
+atomic_int held;
 #endif
 
 static void* update(void* arg) {

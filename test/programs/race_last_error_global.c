@@ -17,7 +17,7 @@
 #ifdef FIXED
 static _Thread_local volatile int last_error;
 #else
-static volatile int last_error;
+volatile int last_error;
 #endif
 
 static long parse(const char* text) {

@@ -27,9 +27,9 @@ struct logger {
   char text[kLines][kLength];
 };
 
-static _Atomic(struct logger*) the_logger;
+_Atomic(struct logger*) the_logger;
 #ifdef FIXED
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_once_t once = PTHREAD_ONCE_INIT;
 #endif
 
 static void write_to_memory(struct logger* logger, const char* line) {

@@ -14,9 +14,9 @@
 #include <mutex>
 #include <thread>
 
-static std::map<int, int> births;
+std::map<int, int> births;
 #ifdef FIXED
-static std::mutex mutex;
+std::mutex mutex;
 #endif
 
 static void enter(int name, int year) {

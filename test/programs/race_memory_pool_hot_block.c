@@ -95,7 +95,7 @@ static void pool_give(struct pool* pool, struct pool_block* block) {
   if (colder != NULL) put_listed(pool, colder);
 }
 
-static struct pool pool;
+struct pool pool;
 
 static void* work(void* arg) {
   const char mark = *(const char*)arg;

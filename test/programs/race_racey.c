@@ -13,12 +13,12 @@
 
 enum { kThreads = 2, kSlots = 64, kRounds = 40, kPrime = 1103 };
 
-static volatile unsigned slots[kSlots];
-static unsigned ends[kThreads];
+volatile unsigned slots[kSlots];
+unsigned ends[kThreads];
 #ifdef FIXED
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int turn;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+int turn;
 #endif
 
 static unsigned mix(unsigned i, unsigned j) {

@@ -15,11 +15,11 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t no_readers = PTHREAD_COND_INITIALIZER;
-static volatile int readers;
-static volatile int left_page = 1;
-static volatile int right_page = 1;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t no_readers = PTHREAD_COND_INITIALIZER;
+volatile int readers;
+volatile int left_page = 1;
+volatile int right_page = 1;
 
 static void enter(void) {
   pthread_mutex_lock(&lock);

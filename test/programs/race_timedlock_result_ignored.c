@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <time.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile int total;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+volatile int total;
 
 static void* add(void* amount) {
   const struct timespec at_once = {0, 0};

@@ -12,10 +12,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int hits;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int hits;
 #ifdef FIXED
-static atomic_int missed;
+atomic_int missed;
 #endif
 
 static void* hit(void* arg) {

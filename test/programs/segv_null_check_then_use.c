@@ -17,8 +17,8 @@ struct session {
   int requests;
 };
 
-static struct session only = {7, 0};
-static struct session* _Atomic current = &only;
+struct session only = {7, 0};
+struct session* _Atomic current = &only;
 
 static void* show(void* arg) {
 #ifdef FIXED

@@ -19,10 +19,10 @@ struct job {
   int cost;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct job other = {NULL, 1, 5};
-static struct job job = {NULL, 0, 7};
-static struct job* jobs = &other;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct job other = {NULL, 1, 5};
+struct job job = {NULL, 0, 7};
+struct job* jobs = &other;
 
 static void insert_locked(struct job* j) {
   j->next = jobs;

@@ -24,9 +24,9 @@ struct variable {
   } value;
 };
 
-static struct variable variable = {kNumber, {12345}};
+struct variable variable = {kNumber, {12345}};
 #ifdef FIXED
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
 static void lock(void) {

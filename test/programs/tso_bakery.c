@@ -22,9 +22,9 @@
 
 enum { kThreads = 3 };
 
-static atomic_int choosing[kThreads];
-static atomic_int numbers[kThreads];
-static atomic_int counter;
+atomic_int choosing[kThreads];
+atomic_int numbers[kThreads];
+atomic_int counter;
 
 static int load(atomic_int* p) {
   return atomic_load_explicit(p, ORDER);

@@ -23,8 +23,8 @@ struct deque {
   atomic_int items[kCapacity];
 };
 
-static struct deque deque;
-static atomic_int executed[kItems];
+struct deque deque;
+atomic_int executed[kItems];
 
 static void push(struct deque* d, int item) {
   const long bottom = atomic_load_explicit(&d->bottom, memory_order_relaxed);

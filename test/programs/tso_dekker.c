@@ -21,9 +21,9 @@
 
 enum { kRounds = 2 };
 
-static atomic_int wants[2];
-static atomic_int turn;
-static atomic_int counter;
+atomic_int wants[2];
+atomic_int turn;
+atomic_int counter;
 
 static int load(atomic_int* p) {
   return atomic_load_explicit(p, ORDER);

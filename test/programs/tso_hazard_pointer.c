@@ -21,9 +21,9 @@ struct object {
   atomic_long value;
 };
 
-static _Atomic(struct object*) shared;
-static _Atomic(struct object*) hazard;
-static struct object* retired;
+_Atomic(struct object*) shared;
+_Atomic(struct object*) hazard;
+struct object* retired;
 
 static struct object* make(long value) {
   struct object* result = malloc(sizeof *result);

@@ -20,10 +20,10 @@
 #define ORDER memory_order_relaxed
 #endif
 
-static atomic_int busy[3];  // threads are numbered 1 and 2
-static atomic_int x;
-static atomic_int y;
-static atomic_int counter;
+atomic_int busy[3];  // threads are numbered 1 and 2
+atomic_int x;
+atomic_int y;
+atomic_int counter;
 
 static int load(atomic_int* p) {
   return atomic_load_explicit(p, ORDER);

@@ -17,9 +17,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_int sleeping;
-static atomic_int ready;
-static sem_t wake_up;
+atomic_int sleeping;
+atomic_int ready;
+sem_t wake_up;
 
 static void fence(void) {
 #ifdef FIXED

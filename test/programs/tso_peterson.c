@@ -19,9 +19,9 @@
 #define ORDER memory_order_relaxed
 #endif
 
-static atomic_int flags[2];
-static atomic_int turn;
-static atomic_int counter;
+atomic_int flags[2];
+atomic_int turn;
+atomic_int counter;
 
 static void* work(void* arg) {
   const int me = *(const int*)arg;

@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_int flags[2];
-static int went_ahead[2];
+atomic_int flags[2];
+int went_ahead[2];
 
 static void* enter(void* arg) {
   const int me = *(const int*)arg;

@@ -18,9 +18,9 @@ struct Session {
   std::atomic<int> packets{0};
 };
 
-static std::mutex mutex;
-static std::condition_variable changed;
-static bool sent = false;
+std::mutex mutex;
+std::condition_variable changed;
+bool sent = false;
 
 static void send(Session* session) {
 #ifdef FIXED

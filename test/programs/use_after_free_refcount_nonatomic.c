@@ -21,9 +21,9 @@ struct document {
   volatile int readers;
 };
 
-static struct document* document;
+struct document* document;
 #ifdef FIXED
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
 static void lock(void) {

@@ -20,9 +20,9 @@ struct Settings {
   long second;
 };
 
-static std::shared_ptr<Settings> current = std::make_shared<Settings>(1);
+std::shared_ptr<Settings> current = std::make_shared<Settings>(1);
 #ifdef FIXED
-static std::mutex mutex;
+std::mutex mutex;
 #endif
 
 static void replace() {

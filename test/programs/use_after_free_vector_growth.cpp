@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-static std::vector<long> measurements(1, 42);
-static std::mutex mutex;
+std::vector<long> measurements(1, 42);
+std::mutex mutex;
 
 static void add() {
   std::lock_guard lock(mutex);

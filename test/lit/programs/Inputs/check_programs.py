@@ -182,7 +182,7 @@ def check_headers(folder):
             ("pattern", PATTERNS, {program.pattern for program in programs})):
         errors += [f"no program with {what} {value}" for value in sorted(wanted - present)]
     with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
-        rows = [line for line in file.read().splitlines() if line.startswith("| `")]
+        rows = [line for line in file.read().splitlines() if re.match(r"\| `\w+\.(c|cpp)`", line)]
     expected = [program.row() for program in programs]
     errors += [f"README.md lacks: {row}" for row in expected if row not in rows]
     errors += [f"README.md has a row that is not so: {row}" for row in rows if row not in expected]
@@ -194,12 +194,14 @@ def run(command, **options):
 
 
 def build(program, fixed, scratch, precompiled):
-    """Compiles one variant; the repaired one is run too. Gives the errors."""
+    """Compiles one variant; the repaired one is linked and run too. Gives the errors."""
     variant = "fixed" if fixed else "buggy"
     executable = os.path.join(scratch, f"{program.name}.{variant}")
     command = COMPILER[program.suffix] + FLAGS[program.suffix] + COMMON + (["-DFIXED"] if fixed else [])
     if program.suffix == ".cpp":
         command += ["-include-pch", precompiled]
+    if not fixed:
+        command.append("-c")
     done = run(command + [program.path, "-o", executable])
     if done.returncode != 0 or done.stdout:
         return [f"{program.name}, {variant}: {' '.join(command)}\n{done.stdout}"]
@@ -219,7 +221,8 @@ def precompile(scratch):
     header = os.path.join(scratch, "standard.h")
     with open(header, "w", encoding="utf-8") as file:
         file.writelines(f"#include <{name}>\n" for name in HEADERS)
-    done = run(["clang++-19"] + FLAGS[".cpp"] + COMMON + ["-x", "c++-header", header, "-o", header + ".pch"])
+    done = run(["clang++-19"] + FLAGS[".cpp"] + COMMON + ["-fpch-instantiate-templates", "-x", "c++-header", header,
+                                                          "-o", header + ".pch"])
     if done.returncode != 0:
         sys.exit(done.stdout)
     return header + ".pch"
