@@ -49,5 +49,3 @@ if lit_config.params.get("set", "full") == "full":
     config.available_features.add("full")
     if have_debian_sources(["pbzip2", "memcached"], ["libbz2-dev", "libevent-dev"]):
         config.available_features.add("debian-source")
-if lit_config.params.get("sanitized"):
-    config.available_features.add("sanitized")
