@@ -28,7 +28,7 @@ THIRD_PARTY = {
     "llvm/": {"program", "instrument", "build", "symex", "pt", "coredump", "driver"},
     "zstd.h": {"base"},
     "nlohmann/": {"base"},
-    "gelf.h": {"image"}, "libelf.h": {"image"}, "elfutils/": {"image", "coredump"},
+    "gelf.h": {"image"}, "libelf.h": {"image"}, "dwarf.h": {"image"}, "elfutils/": {"image", "coredump"},
     "z3": {"smt"},
     "intel-pt.h": {"pt"},
     "CLI/": {"cli"},

@@ -1,10 +1,12 @@
 #include "build/link_variant.h"
 
 #include <fmt/core.h>
+#include <llvm/Object/Archive.h>
 #include <llvm/Object/ArchiveWriter.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <array>
+#include <span>
 
 #include "base/clang.h"
 #include "base/files.h"
@@ -33,11 +35,25 @@ constexpr std::array<Unwanted, 14> kUnwanted = {{{"-Map", true},
                                                  {"--trace", false},
                                                  {"--print-gc-sections", false}}};
 
-const Unwanted* unwanted(std::string_view word) {
-  for (const Unwanted& entry : kUnwanted)
+// Options that keep symbols of the executable from the libraries it uses.
+constexpr std::array<Unwanted, 5> kHiding = {{{"--version-script", true},
+                                              {"-version-script", true},
+                                              {"--exclude-libs", true},
+                                              {"-exclude-libs", true},
+                                              {"--no-export-dynamic", false}}};
+
+const Unwanted* find_option(std::span<const Unwanted> options, std::string_view word) {
+  for (const Unwanted& entry : options)
     if (word == entry.name || (entry.takes_word && word.starts_with(std::string(entry.name) + "=")))
       return &entry;
   return nullptr;
+}
+
+bool is_static(const LinkPlan& plan) {
+  for (const LinkItem& item : plan.items)
+    for (const std::string& flag : item.flags)
+      if (flag == "-static" || flag == "--static" || flag == "-static-pie") return true;
+  return false;
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -55,14 +71,20 @@ class Linker {
   Linker(const LinkPlan& plan, const VariantLink& link) : plan_(plan), link_(link) {}
 
   Result<void> run() {
-    std::vector<std::string> argv = {clang_path(plan_.cxx ? CompilerMode::cxx : CompilerMode::c), link_.object};
-    argv.insert(argv.end(), link_.runtime.begin(), link_.runtime.end());
+    if (link_.interposes && is_static(plan_))
+      return Error{.what = "a controlled run needs a dynamically linked program",
+                   .where = link_.program,
+                   .why = "it was linked with -static: the functions that heddle must take over are inside it",
+                   .next = "link it without -static"};
+    std::vector<std::string> argv = {clang_path(plan_.cxx ? CompilerMode::cxx : CompilerMode::c)};
+    HEDDLE_TRY(add_own_code(argv));
     std::error_code ignored;
-    LinkerFlagFilter flags(fs::weakly_canonical(link_.program, ignored).parent_path());
+    LinkerFlagFilter flags(fs::weakly_canonical(link_.program, ignored).parent_path(), link_.interposes);
     for (const LinkItem& item : plan_.items) {
       for (std::string& flag : flags.filter(item.flags)) argv.push_back(std::move(flag));
       for (const LinkInput& input : item.input) HEDDLE_TRY(add_input(input, argv));
     }
+    if (link_.interposes) argv.push_back("-Wl,-z,now,--build-id");
     argv.push_back("-o");
     argv.push_back(link_.output);
 
@@ -75,6 +97,47 @@ class Linker {
   }
 
  private:
+  Result<void> add_own_code(std::vector<std::string>& argv) {
+    if (!link_.interposes) {
+      argv.push_back(link_.object);
+      argv.insert(argv.end(), link_.runtime.begin(), link_.runtime.end());
+      return {};
+    }
+    // The first definition counts: a program that brings a malloc of its own gets the runtime's. Nobody may
+    // name a function of the runtime before a library is loaded, so all of it is linked.
+    argv.push_back("-Wl,--allow-multiple-definition,--push-state,--whole-archive");
+    argv.insert(argv.end(), link_.runtime.begin(), link_.runtime.end());
+    argv.push_back("-Wl,--pop-state");
+    argv.push_back(link_.object);
+    // Unwinding: for stacks of failures and the end of cancelled threads.
+    argv.push_back("-Wl,--push-state,--no-as-needed,-Bdynamic");
+    argv.push_back("-lgcc_s");
+    argv.push_back("-Wl,--pop-state");
+    const fs::path exported = link_.scratch / "exported";
+    const std::string list = HEDDLE_TRY(export_list());
+    HEDDLE_TRY(write_file(exported, list));
+    argv.push_back("-Wl,--dynamic-list=" + exported.string());
+    return {};
+  }
+
+  // What libraries shall find, as a dynamic list of the linker. Not all that the executable has
+  // (--export-dynamic): its own functions would take the place of others of the same name in libraries that are
+  // loaded later. Names that begin with rt_ are between the files of the runtime.
+  Result<std::string> export_list() const {
+    std::string list = "{\n";
+    for (const fs::path& path : link_.runtime) {
+      const std::string bytes = HEDDLE_TRY(read_file(path));
+      llvm::Expected<std::unique_ptr<llvm::object::Archive>> archive =
+          llvm::object::Archive::create(llvm::MemoryBufferRef(bytes, path.string()));
+      if (!archive)
+        return Error{.what = "cannot read a runtime: " + llvm::toString(archive.takeError()), .where = path};
+      for (const llvm::object::Archive::Symbol& symbol : (*archive)->symbols())
+        if (symbol.getName() != "rt" && !symbol.getName().starts_with("rt_"))
+          list += fmt::format("  {};\n", symbol.getName().str());
+    }
+    return list + "};\n";
+  }
+
   Result<void> add_input(const LinkInput& input, std::vector<std::string>& argv) {
     switch (input.kind) {
       case LinkInput::Kind::modelled:
@@ -156,7 +219,8 @@ std::vector<std::string> LinkerFlagFilter::filter(const std::vector<std::string>
 
 bool LinkerFlagFilter::wanted(const std::string& word) {
   if (std::exchange(skip_word_, false)) return false;
-  const Unwanted* entry = unwanted(word);
+  const Unwanted* entry = find_option(kUnwanted, word);
+  if (entry == nullptr && exports_) entry = find_option(kHiding, word);
   if (entry == nullptr) return true;
   skip_word_ = entry->takes_word && word == entry->name;
   return false;

@@ -15,7 +15,10 @@ struct VariantLink {
   std::filesystem::path program;               // the executable the plan is of: $ORIGIN in its run paths
   std::filesystem::path object;                // the instrumented code
   std::vector<std::filesystem::path> runtime;  // archives that define the hooks
-  std::filesystem::path scratch;               // folder for the foreign objects
+  // The runtime defines functions of libraries: what it has comes first, all of it is linked, and the libraries
+  // find it.
+  bool interposes = false;
+  std::filesystem::path scratch;  // folder for the foreign objects
   std::filesystem::path output;
 };
 
@@ -25,7 +28,9 @@ Result<void> link_variant(const LinkPlan& plan, const VariantLink& link);
 // files (-Map) or remove symbols (-s), and resolves paths relative to the program. Public for its test.
 class LinkerFlagFilter {
  public:
-  explicit LinkerFlagFilter(std::string origin) : origin_(std::move(origin)) {}
+  // `exports`: also leaves out what would hide the runtime's functions from libraries.
+  explicit LinkerFlagFilter(std::string origin, bool exports = false)
+      : origin_(std::move(origin)), exports_(exports) {}
   // Call with the flags in order: an option and its argument may come in two calls (-Wl,-Map -Wl,file).
   std::vector<std::string> filter(const std::vector<std::string>& flags);
 
@@ -34,6 +39,7 @@ class LinkerFlagFilter {
   std::string resolve(std::string word) const;
 
   std::string origin_;
+  bool exports_;
   bool skip_word_ = false;  // the next word is the argument of an option that was left out
 };
 

@@ -27,6 +27,16 @@ TEST(LinkerFlagFilter, LeavesOutWhatWouldTouchTheProgramsFiles) {
               ElementsAre("-Xlinker", "-z"));
 }
 
+// Only where the runtime's functions must be found by libraries.
+TEST(LinkerFlagFilter, LeavesOutWhatWouldHideTheRuntime) {
+  LinkerFlagFilter plain("/opt/app");
+  EXPECT_THAT(plain.filter({"-Wl,--version-script=app.map"}), ElementsAre("-Wl,--version-script=app.map"));
+  LinkerFlagFilter exporting("/opt/app", true);
+  EXPECT_THAT(exporting.filter({"-Wl,--version-script=app.map"}), IsEmpty());
+  EXPECT_THAT(exporting.filter({"-Wl,--exclude-libs,ALL,--gc-sections"}), ElementsAre("-Wl,--gc-sections"));
+  EXPECT_THAT(exporting.filter({"-Xlinker", "--version-script", "-Xlinker", "app.map"}), IsEmpty());
+}
+
 TEST(LinkerFlagFilter, ResolvesTheProgramsFolder) {
   LinkerFlagFilter filter("/opt/app");
   EXPECT_THAT(filter.filter({"-Wl,-rpath,$ORIGIN/../lib:${ORIGIN}"}),

@@ -3,16 +3,26 @@
 #include <fmt/core.h>
 
 #include "base/files.h"
+#include "base/sha256.h"
 #include "build/code_generation.h"
 #include "build/link_variant.h"
 #include "build/variant_cache.h"
+#include "instrument/control.h"
 #include "instrument/count_entries.h"
+#include "program/effects.h"
 
 namespace heddle {
 namespace {
 
 fs::path runtime_archive(const VariantRecipe& recipe) {
   return executable_path().parent_path().parent_path() / "lib/heddle" / fmt::format("lib{}.a", recipe.runtime);
+}
+
+// What library functions do decides where hooks stand, and the user can say it (effects.h).
+Result<std::string> effects_key() {
+  Sha256 hash;
+  for (const fs::path& file : HEDDLE_TRY(EffectsTable::files())) hash.update(HEDDLE_TRY(read_file(file)));
+  return hash.hex().substr(0, 12);
 }
 
 Result<void> build(Program& program, const VariantRecipe& recipe, const fs::path& folder) {
@@ -36,6 +46,7 @@ Result<void> build(Program& program, const VariantRecipe& recipe, const fs::path
   HEDDLE_TRY(link_variant(*plan, {.program = program.binary(),
                                   .object = object,
                                   .runtime = {runtime_archive(recipe)},
+                                  .interposes = recipe.interposes,
                                   .scratch = scratch,
                                   .output = folder / kVariantExecutable}));
   std::error_code ignored;
@@ -48,6 +59,8 @@ Result<void> build(Program& program, const VariantRecipe& recipe, const fs::path
 const std::vector<VariantRecipe>& variant_recipes() {
   static const std::vector<VariantRecipe> recipes = {
       {"count", "heddle-count", "counts the functions that each thread enters", instrument_count},
+      {"control", "heddle-control", "runs under heddle's control: run, hunt and replay use it",
+       instrument_control, true},
   };
   return recipes;
 }
@@ -65,7 +78,8 @@ Result<const VariantRecipe*> find_variant(std::string_view name) {
 
 Result<Variant> obtain_variant(const fs::path& program_path, const VariantRecipe& recipe) {
   // The key is read from the file before the (slower) program is loaded: a hit costs one hash.
-  const VariantKey key = HEDDLE_TRY(variant_key(program_path, recipe.name, runtime_archive(recipe)));
+  VariantKey key = HEDDLE_TRY(variant_key(program_path, recipe.name, runtime_archive(recipe)));
+  key += "-" + HEDDLE_TRY(effects_key());
   VariantCache cache = HEDDLE_TRY(VariantCache::open());
   return cache.obtain(key, [&](const fs::path& folder) -> Result<void> {
     const std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(program_path));

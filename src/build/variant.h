@@ -19,6 +19,9 @@ struct VariantRecipe {
   std::string_view runtime;  // lib/heddle/lib<runtime>.a
   std::string_view purpose;
   Result<void> (*instrument)(const Program&, llvm::Module&);
+  // The runtime takes the place of library functions, also for the libraries that the program uses, and has
+  // main.
+  bool interposes = false;
 };
 const std::vector<VariantRecipe>& variant_recipes();
 Result<const VariantRecipe*> find_variant(std::string_view name);

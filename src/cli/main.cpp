@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/version.h"
 #include "cli/verb.h"
+#include "driver/gdb.h"
 
 namespace heddle {
 namespace {
@@ -23,6 +24,13 @@ int compile(std::string_view verb, int argc, char** argv) {
   return static_cast<int>(error.exit);
 }
 
+// Not for people: gdb starts the program through this. What gdb appends to the command is not needed.
+int launch(const char* spec_file) {
+  const Error error = launch_for_gdb(spec_file);
+  fmt::print(stderr, "heddle: {}\n", error.text());
+  return static_cast<int>(error.exit);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("heddle: finds, explains and replays failures of multithreaded C and C++ programs", "heddle");
   app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
@@ -31,6 +39,9 @@ int run(int argc, char** argv) {
       "Compilers (drop-in for clang): heddle cc ARGS..., heddle c++ ARGS...; as CC=heddle-cc CXX=heddle-c++\n"
       "'heddle VERB --help' explains a verb with examples.");
   VerbSet verbs(app);
+  add_run(verbs);
+  add_hunt(verbs);
+  add_replay(verbs);
   add_show(verbs);
   add_variant(verbs);
   add_doctor(verbs);
@@ -55,5 +66,6 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb == "cc" || verb == "c++") return heddle::compile(verb, argc, argv);
+  if (verb == heddle::kGdbLaunchVerb && argc > 2) return heddle::launch(argv[2]);
   return heddle::run(argc, argv);
 }

@@ -39,6 +39,9 @@ class VerbSet {
   std::function<Result<ExitCode>(const CommonOptions&)> chosen_;
 };
 
+void add_run(VerbSet& verbs);
+void add_hunt(VerbSet& verbs);
+void add_replay(VerbSet& verbs);
 void add_show(VerbSet& verbs);
 void add_doctor(VerbSet& verbs);
 void add_variant(VerbSet& verbs);

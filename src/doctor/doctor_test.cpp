@@ -192,6 +192,7 @@ TEST(Doctor, PartsMissing) {
       {"bin/heddle-cc", "compiler_wrapper"},
       {"lib/heddle/heddle-embed.so", "plugin"},
       {"lib/heddle/libheddle-count.a", "runtimes"},
+      {"lib/heddle/libheddle-control.a", "runtimes"},
       {"share/heddle/effects.table", "effects_table"}};
   for (const auto& [part, id] : parts) {
     FakeMachine machine;

@@ -52,14 +52,16 @@ Finding check_plugin(const Machine& machine) {
 }
 
 Finding check_runtimes(const Machine& machine) {
-  // One line per runtime when there are more (heddle_runtime in src/CMakeLists.txt).
-  for (const char* name : {"lib/heddle/libheddle-count.a"}) {
+  // heddle_runtime in src/CMakeLists.txt.
+  std::string found;
+  for (const char* name : {"lib/heddle/libheddle-count.a", "lib/heddle/libheddle-control.a"}) {
     const std::filesystem::path path = part(machine, name);
     const std::string problem = machine.access_problem(path, Right::read);
     if (!problem.empty())
       return missing(problem_text(path, problem), "the verbs that run instrumented programs fail", kInstall);
+    found += (found.empty() ? "" : ", ") + (found.empty() ? path : path.filename()).string();
   }
-  return fine(part(machine, "lib/heddle/libheddle-count.a").string());
+  return fine(found);
 }
 
 Finding check_effects_table(const Machine& machine) {

@@ -5,6 +5,7 @@
 #include <gelf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/files.h"
@@ -146,7 +147,7 @@ bool ElfFile::has_symbol_table() const {
   return handle_->any_section([](Elf_Scn*, const GElf_Shdr& header) { return header.sh_type == SHT_SYMTAB; });
 }
 
-std::vector<ElfSymbol> ElfFile::functions() const {
+std::vector<ElfSymbol> ElfFile::symbols(bool (*wanted)(unsigned type)) const {
   const Elf64_Word table = has_symbol_table() ? SHT_SYMTAB : SHT_DYNSYM;
   std::vector<ElfSymbol> out;
   handle_->any_section([&](Elf_Scn* section, const GElf_Shdr& header) {
@@ -154,14 +155,38 @@ std::vector<ElfSymbol> ElfFile::functions() const {
     Elf_Data* data = elf_getdata(section, nullptr);
     GElf_Sym symbol;
     for (int i = 0; data != nullptr && gelf_getsym(data, i, &symbol) != nullptr; ++i) {
-      const auto type = GELF_ST_TYPE(symbol.st_info);
-      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
+      if (!wanted(GELF_ST_TYPE(symbol.st_info)) || symbol.st_shndx == SHN_UNDEF) continue;
       const char* name = elf_strptr(handle_->elf, header.sh_link, symbol.st_name);
       if (name != nullptr && name[0] != '\0') out.push_back({name, symbol.st_value, symbol.st_size});
     }
     return true;
   });
   return out;
+}
+
+std::vector<ElfSymbol> ElfFile::functions() const {
+  return symbols([](unsigned type) { return type == STT_FUNC || type == STT_GNU_IFUNC; });
+}
+
+std::vector<ElfSymbol> ElfFile::variables() const {
+  return symbols([](unsigned type) { return type == STT_OBJECT || type == STT_COMMON; });
+}
+
+std::vector<ElfSymbol> ElfFile::thread_local_variables() const {
+  return symbols([](unsigned type) { return type == STT_TLS; });
+}
+
+uint64_t ElfFile::thread_local_size() const {
+  size_t count = 0;
+  elf_getphdrnum(handle_->elf, &count);
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(handle_->elf, static_cast<int>(i), &segment) == nullptr || segment.p_type != PT_TLS)
+      continue;
+    const uint64_t align = std::max<uint64_t>(segment.p_align, 1);
+    return (segment.p_memsz + align - 1) / align * align;
+  }
+  return 0;
 }
 
 std::vector<std::string> ElfFile::needed_libraries() const {

@@ -38,10 +38,16 @@ class ElfFile {
   bool has_symbol_table() const;
   // Functions defined here, by the symbol table; without one, by the dynamic symbol table.
   std::vector<ElfSymbol> functions() const;
+  std::vector<ElfSymbol> variables() const;               // global and static ones, from the same table
+  std::vector<ElfSymbol> thread_local_variables() const;  // addresses are offsets in the thread-local block
+  // Size of the executable's thread-local block as it lies before the thread pointer (x86-64): a variable at
+  // offset x stands at thread pointer - size + x. 0 when there is none.
+  uint64_t thread_local_size() const;
   std::vector<std::string> needed_libraries() const;
 
  private:
   struct Handle;
+  std::vector<ElfSymbol> symbols(bool (*wanted)(unsigned type)) const;
   ElfFile(std::unique_ptr<Handle> handle, Kind kind, std::string name);
   std::unique_ptr<Handle> handle_;
   Kind kind_;

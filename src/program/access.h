@@ -36,6 +36,10 @@ struct Access {
   Sharing sharing = Sharing::shared;
   uint64_t size = 0;  // bytes, the most that is touched; 0: known only at run time
   bool atomic = false;
+  // Private, but code that reaches the same memory by another way takes it for shared: a callee to whom the
+  // address is lent, the constructor of what is constant afterwards. Matters where shared accesses are
+  // redirected.
+  bool lent = false;
 };
 
 // Appends the accesses of one instruction, unjudged (`shared`). memcpy and memmove give the read, then the

@@ -112,19 +112,6 @@ fs::path user_table() {
   return fs::exists(file, ignored) ? file : fs::path();
 }
 
-Result<std::vector<fs::path>> table_files(const std::vector<fs::path>& extra) {
-  std::vector<fs::path> files = {HEDDLE_TRY(shipped_table())};
-  if (fs::path user = user_table(); !user.empty()) files.push_back(std::move(user));
-  const char* listed = std::getenv("HEDDLE_EFFECTS");
-  for (std::string_view rest = listed != nullptr ? listed : ""; !rest.empty();) {
-    const size_t colon = std::min(rest.find(':'), rest.size());
-    if (colon > 0) files.emplace_back(rest.substr(0, colon));
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-  }
-  files.insert(files.end(), extra.begin(), extra.end());
-  return files;
-}
-
 }  // namespace
 
 std::string_view sync_kind_name(SyncKind kind) {
@@ -162,9 +149,22 @@ std::string Effects::describe() const {
   return parts.empty() ? "no effect" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+Result<std::vector<fs::path>> EffectsTable::files(const std::vector<fs::path>& extra) {
+  std::vector<fs::path> files = {HEDDLE_TRY(shipped_table())};
+  if (fs::path user = user_table(); !user.empty()) files.push_back(std::move(user));
+  const char* listed = std::getenv("HEDDLE_EFFECTS");
+  for (std::string_view rest = listed != nullptr ? listed : ""; !rest.empty();) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) files.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  files.insert(files.end(), extra.begin(), extra.end());
+  return files;
+}
+
 Result<EffectsTable> EffectsTable::load(const std::vector<fs::path>& extra) {
   EffectsTable table;
-  for (const fs::path& file : HEDDLE_TRY(table_files(extra))) {
+  for (const fs::path& file : HEDDLE_TRY(files(extra))) {
     const std::string text = HEDDLE_TRY(read_file(file));
     HEDDLE_TRY(table.add(text, file.string()));
   }

@@ -110,6 +110,9 @@ class EffectsTable {
   // files in HEDDLE_EFFECTS (colon-separated), then `extra`.
   static Result<EffectsTable> load(const std::vector<std::filesystem::path>& extra = {});
 
+  // The files that load() reads, in this order.
+  static Result<std::vector<std::filesystem::path>> files(const std::vector<std::filesystem::path>& extra = {});
+
   // Adds the entries of a table text; errors name `origin`, line and column.
   Result<void> add(std::string_view text, const std::string& origin);
 

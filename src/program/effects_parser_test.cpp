@@ -212,7 +212,7 @@ TEST(EffectsParser, ErrorsListWhatIsAllowed) {
       "noreturn, blocks, input, pure, none");
   const std::string kinds = error_of("f : sync x").why;
   EXPECT_TRUE(kinds.starts_with("kinds are: mutex_init, mutex_destroy")) << kinds;
-  EXPECT_TRUE(kinds.ends_with(", attribute")) << kinds;
+  EXPECT_TRUE(kinds.ends_with(", signal_delivery")) << kinds;
   EXPECT_NE(error_of("f : reads(0, x)").why.find("argN*argM"), std::string::npos);
 }
 

@@ -203,7 +203,7 @@ TEST(ShippedTable, ResultsAreExplained) {
 TEST(ShippedTable, EverySyncKindIsUsed) {
   std::vector<bool> used(HEDDLE_SYNC_count, false);
   for (const std::string_view name : shipped_table().names()) used[shipped_table().find(name)->sync] = true;
-  for (int kind = 1; kind < HEDDLE_SYNC_count; ++kind) {
+  for (int kind = 1; kind < HEDDLE_SYNC_thread_begin; ++kind) {  // the rest are no calls
     EXPECT_TRUE(used[kind]) << sync_kind_name(static_cast<SyncKind>(kind));
   }
 }

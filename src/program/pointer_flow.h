@@ -58,6 +58,8 @@ class PointerFlow {
   // The class of what the pointer `value` may point to; kNothing when it is null, or no pointer.
   ClassId target(const llvm::Value* value);
   const PointsToGraph& graph() const { return graph_; }
+  // The arguments that the place of an effect stands for.
+  static llvm::SmallVector<unsigned, 4> arguments_at(const llvm::CallBase& call, Place place);
   // The call's result is an object of its own that nothing else points to yet.
   bool allocates(const llvm::CallBase& call) const;
 
@@ -149,7 +151,6 @@ class PointerFlow {
   void apply_yields(const llvm::CallBase& call, const Effects& effects);
   void apply_callbacks(const llvm::CallBase& call, const Effects& effects);
   void call_back(const llvm::Value* function, Carrier argument, bool any_arity);
-  llvm::SmallVector<unsigned, 4> arguments_at(const llvm::CallBase& call, Place place);
   ClassId allocated(const llvm::CallBase& call);
   void leak(const Actual& actual);
   Carrier foreign() const { return {foreign_, Carry::pointer, PointsToGraph::kNothing}; }

@@ -69,6 +69,10 @@ void PointsToGraph::flow(ClassId from, ClassId to) {
   cell.last_waiting = entry;
 }
 
+ClassId PointsToGraph::known_contents(ClassId of) const {
+  return ClassId(root(cells_[root(of.value)].contents[static_cast<size_t>(Held::as_pointer)]));
+}
+
 // Merges two representatives and gives the one that is left.
 uint32_t PointsToGraph::link(uint32_t a, uint32_t b) {
   if (cells_[a].rank < cells_[b].rank) std::swap(a, b);

@@ -55,6 +55,7 @@ class PointsToGraph {
   void flow(ClassId from, ClassId to);
 
   ClassId find(ClassId id) const;
+  ClassId known_contents(ClassId of) const;  // stored as pointers; kNothing when there are none
   ObjectKinds kinds(ClassId id) const { return cells_[find(id).index()].kinds; }
   // Grows with every merge: tells whether a round of constraints changed anything.
   size_t merges() const { return merges_; }

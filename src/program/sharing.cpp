@@ -4,7 +4,9 @@
 #include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 
+#include "program/calls.h"
 #include "program/pointer_flow.h"
 
 namespace heddle {
@@ -17,7 +19,29 @@ class Judge {
  public:
   explicit Judge(PointerFlow& flow) : flow_(flow) {}
 
-  Sharing judge(const Access& access) {
+  ArgumentAccess judge(ArgumentAccess access) {
+    const llvm::Value* pointer = access.call->getArgOperand(access.argument);
+    const bool writes = access.effect != nullptr && access.effect->writes;
+    Access behind{
+        .instruction = access.call, .pointer = pointer, .kind = writes ? AccessKind::write : AccessKind::read};
+    judge(behind);
+    access.sharing = behind.sharing;
+    access.lent = behind.lent;
+    if (access.sharing != Sharing::unreachable_code && access.effect != nullptr &&
+        reaches_further(*access.effect) && leads_to_shared(flow_.target(pointer)))
+      access.sharing = Sharing::shared;
+    access.foreign = (flow_.graph().kinds(flow_.target(pointer)) & kForeign) != 0;
+    return access;
+  }
+
+  void judge(Access& access) {
+    access.sharing = verdict(access);
+    access.lent = access.sharing != Sharing::shared && access.sharing != Sharing::unreachable_code &&
+                  judge_class(access) == Sharing::shared;
+  }
+
+ private:
+  Sharing verdict(const Access& access) {
     const llvm::Value* object = llvm::getUnderlyingObject(access.pointer, kMaxLookup);
     if (cannot_happen(access, object)) return Sharing::unreachable_code;
     if (access.kind == AccessKind::read && reads_constant(access, object)) return Sharing::constant_memory;
@@ -27,7 +51,6 @@ class Judge {
     return judge_class(access);
   }
 
- private:
   // Steps from a pointer back to its object, and uses of an object that are looked at: both bound the work for
   // each access and object, so that the whole stays linear.
   static constexpr unsigned kMaxLookup = 16;
@@ -74,9 +97,39 @@ class Judge {
     return Sharing::shared;
   }
 
+  // The bytes are, or may be, behind pointers in the object that the argument points to.
+  static bool reaches_further(const MemoryEffect& effect) {
+    return effect.extent.kind == Extent::Kind::iovec || effect.extent.kind == Extent::Kind::reachable;
+  }
+
+  bool leads_to_shared(ClassId from) {
+    llvm::SmallVector<ClassId, 4> passed;
+    while (from != PointsToGraph::kNothing) {
+      from = flow_.graph().find(from);
+      if (flow_.graph().escaped(from)) return true;
+      if (llvm::is_contained(passed, from)) return false;
+      passed.push_back(from);
+      from = flow_.graph().known_contents(from);
+    }
+    return false;
+  }
+
   PointerFlow& flow_;
   llvm::DenseMap<const llvm::Value*, bool> uncaptured_;
 };
+
+void append_argument_accesses(const llvm::CallBase& call, const EffectsTable& effects,
+                              std::vector<ArgumentAccess>& out) {
+  if (llvm::isa<llvm::IntrinsicInst>(call)) return;
+  for (unsigned i = 0; i < call.arg_size(); ++i)
+    if (call.isByValArgument(i)) out.push_back({.call = &call, .argument = i});
+  const Effects* known = classify_call(call, effects).effects;
+  if (known == nullptr) return;
+  for (const MemoryEffect& effect : known->memory)
+    for (const unsigned i : PointerFlow::arguments_at(call, effect.place))
+      if (call.getArgOperand(i)->getType()->isPointerTy())
+        out.push_back({.call = &call, .argument = i, .effect = &effect});
+}
 
 }  // namespace
 
@@ -88,14 +141,19 @@ SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& ef
   for (const llvm::Function& function : module) {
     if (function.isDeclarationForLinker()) continue;
     for (const llvm::BasicBlock& block : function) {
-      for (const llvm::Instruction& instruction : block) append_accesses(instruction, result.accesses);
+      for (const llvm::Instruction& instruction : block) {
+        append_accesses(instruction, result.accesses);
+        if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+          append_argument_accesses(*call, effects, result.argument_accesses);
+      }
     }
   }
   Judge judge(flow);
   for (Access& access : result.accesses) {
-    access.sharing = judge.judge(access);
+    judge.judge(access);
     ++result.counts[static_cast<size_t>(access.sharing)];
   }
+  for (ArgumentAccess& access : result.argument_accesses) access = judge.judge(access);
   return result;
 }
 

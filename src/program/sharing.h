@@ -12,6 +12,7 @@
 // Oracle: test/model/sharing_oracle runs random programs and looks for private accesses that meet.
 #pragma once
 
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
 #include <array>
@@ -28,9 +29,21 @@ struct SharingOptions {
   bool foreign_callers = false;
 };
 
+// What a call does to memory behind one of its pointer arguments outside the program's own instructions: an
+// effect of a known library function, or the copy that is made of an argument passed by value.
+struct ArgumentAccess {
+  const llvm::CallBase* call = nullptr;
+  unsigned argument = 0;
+  const MemoryEffect* effect = nullptr;  // in the effects table; null: passed by value, so read
+  Sharing sharing = Sharing::shared;     // where the effect reaches further than the object: the worst verdict
+  bool foreign = false;                  // may be memory of the library itself
+  bool lent = false;                     // as in Access
+};
+
 struct SharingResult {
-  std::vector<Access> accesses;            // all of them, in program order
-  std::array<size_t, kSharings> counts{};  // by verdict
+  std::vector<Access> accesses;                   // all of them, in program order
+  std::array<size_t, kSharings> counts{};         // of these, by verdict
+  std::vector<ArgumentAccess> argument_accesses;  // in program order
 };
 
 // Functions whose code comes from elsewhere (available_externally) have no accesses here.

@@ -1,0 +1,220 @@
+/* The memory that heddle and the control runtime share: what to do, what happened (decision D9).
+ *
+ * heddle makes a memory file, maps it, and starts the variant with its descriptor in HEDDLE_CONTROL. The
+ * runtime stops before main() and serves requests:
+ *
+ *   heddle:  fills `plan` and the steps, sets `request` to a new number, wakes it (futex)
+ *   runtime: performs up to plan.runs executions with seeds plan.seed, plan.seed + 1, ..., stops at the first
+ * one that ends otherwise than `passed`, fills `result`, sets `answer` to the number of the request, wakes it
+ *
+ * All arrays lie behind the block at the offsets in `layout`, whose numbers heddle chooses. Everything the
+ * runtime writes here was written by a process that may have gone wild: heddle checks indexes and counts before
+ * it uses them. A C header without includes but for the integer types: anything may use it.
+ */
+#ifndef HEDDLE_ABI_CONTROL_H
+#define HEDDLE_ABI_CONTROL_H
+
+#include <stdint.h>
+
+#define HEDDLE_CONTROL_FORMAT 1
+#define HEDDLE_CONTROL_VARIABLE "HEDDLE_CONTROL" /* decimal file descriptor of the memory file */
+#define HEDDLE_CONTROL_MAX_THREADS 65535         /* threads of one execution, ended ones included */
+#define HEDDLE_CONTROL_MAX_STACK 64              /* frames kept of a failure's stack */
+#define HEDDLE_CONTROL_TEXT 512                  /* bytes of a message, with its terminating zero */
+#define HEDDLE_NO_SITE 0xffffffffu               /* a place outside the program's own code */
+
+enum heddle_memory_model { HEDDLE_MODEL_sc, HEDDLE_MODEL_tso, HEDDLE_MODEL_pso };
+
+enum heddle_strategy {
+  HEDDLE_STRATEGY_nonpreemptive, /* a thread runs until it blocks, ends or gives way; then the next in order of
+                                    creation */
+  HEDDLE_STRATEGY_random,        /* every choice uniform */
+  HEDDLE_STRATEGY_pct, /* random priorities, `depth` - 1 change points (Burckhardt et al., ASPLOS 2010) */
+  HEDDLE_STRATEGY_pos, /* random priority per event, drawn anew after a race (Yuan et al., CAV 2018) */
+};
+
+enum heddle_substrate { HEDDLE_SUBSTRATE_fibres, HEDDLE_SUBSTRATE_threads };
+
+/* How an execution gets a fresh state. */
+enum heddle_renewal {
+  HEDDLE_RENEWAL_reset, /* memory is put back in place; needs fibres */
+  HEDDLE_RENEWAL_fork,  /* a child process per execution */
+  HEDDLE_RENEWAL_once,  /* this process, which ends with the execution; plan.runs is 1 */
+};
+
+/* ---- schedules: steps in and out. Threads are indexes into the table of threads (order of creation). */
+enum heddle_step_kind { HEDDLE_STEP_run, HEDDLE_STEP_flush, HEDDLE_STEP_wake, HEDDLE_STEP_timeout };
+enum heddle_step_end { HEDDLE_END_preempted, HEDDLE_END_blocked, HEDDLE_END_exited, HEDDLE_END_yielded };
+
+/* Which memory a flush under PSO speaks of: schedule/location.h. */
+enum heddle_place_kind {
+  HEDDLE_PLACE_none,
+  HEDDLE_PLACE_address, /* offset: the address */
+  HEDDLE_PLACE_program, /* offset: from where the executable is loaded (global variables) */
+  HEDDLE_PLACE_heap,    /* thread, index: the block */
+  HEDDLE_PLACE_map,     /* thread, index: the mapping */
+  HEDDLE_PLACE_tls,     /* thread; offset: from the thread pointer, wraps */
+};
+struct heddle_place {
+  uint32_t kind;
+  uint32_t thread;
+  uint64_t index;
+  uint64_t offset;
+};
+
+struct heddle_step {
+  uint8_t kind;
+  uint8_t end;
+  uint16_t thread;
+  uint32_t site;             /* out: where the thread stood before the step */
+  uint64_t count;            /* run: events; flush: stores */
+  uint64_t values;           /* out: hash of the values of this step's events */
+  struct heddle_place place; /* flush under PSO */
+};
+
+/* ---- threads */
+struct heddle_thread_entry {
+  uint32_t creator; /* index; its own for the main thread */
+  uint32_t child;   /* how many threads its creator had created before it */
+  uint64_t start;   /* address of the start function in the variant */
+  uint32_t site;    /* where it was created */
+  uint32_t unused;
+};
+
+/* ---- events, kept when plan.keep_events is set */
+enum heddle_event_kind {
+  HEDDLE_EVENT_read,
+  HEDDLE_EVENT_write,
+  HEDDLE_EVENT_update,
+  HEDDLE_EVENT_fence,
+  HEDDLE_EVENT_call,      /* a library function that touches shared memory */
+  HEDDLE_EVENT_sync = 16, /* + enum heddle_sync_kind */
+};
+enum heddle_order { /* numbered as in C11 <stdatomic.h>, plain accesses behind */
+                    HEDDLE_ORDER_relaxed,
+                    HEDDLE_ORDER_consume,
+                    HEDDLE_ORDER_acquire,
+                    HEDDLE_ORDER_release,
+                    HEDDLE_ORDER_acq_rel,
+                    HEDDLE_ORDER_seq_cst,
+                    HEDDLE_ORDER_plain
+};
+struct heddle_event {
+  uint32_t site;
+  uint16_t thread;
+  uint8_t kind;
+  uint8_t order;
+  uint64_t address; /* of the access; of the synchronisation object */
+  uint64_t size;
+  uint64_t value; /* up to 8 bytes as a number, else their hash; update: before */
+  uint64_t after; /* update: after; synchronisation: result */
+};
+
+/* ---- failures */
+enum heddle_outcome {
+  HEDDLE_OUTCOME_passed,
+  HEDDLE_OUTCOME_assertion, /* text: the condition */
+  HEDDLE_OUTCOME_abort,
+  HEDDLE_OUTCOME_exception,      /* text: type and what() */
+  HEDDLE_OUTCOME_signal,         /* number, address */
+  HEDDLE_OUTCOME_deadlock,       /* waits */
+  HEDDLE_OUTCOME_lost_wakeup,    /* waits */
+  HEDDLE_OUTCOME_use_after_free, /* address, freed_site, freed_thread */
+  HEDDLE_OUTCOME_double_free,
+  HEDDLE_OUTCOME_invalid_free,
+  HEDDLE_OUTCOME_exit_code, /* number: a code that plan.failing_codes names */
+  HEDDLE_OUTCOME_livelock,
+  HEDDLE_OUTCOME_first_not_a_failure,
+  HEDDLE_OUTCOME_diverged = HEDDLE_OUTCOME_first_not_a_failure, /* text; step, event: where */
+  HEDDLE_OUTCOME_limit,                                         /* plan.max_events */
+  HEDDLE_OUTCOME_uncontrolled,   /* waits in a call that is not under control; text: its name */
+  HEDDLE_OUTCOME_not_resettable, /* renewal by reset met a system call that reaches outside; number, text */
+  HEDDLE_OUTCOME_unsupported,    /* text: what */
+  HEDDLE_OUTCOME_internal,       /* text: our own bug */
+};
+
+struct heddle_wait { /* one per thread that waits, when everything stands still */
+  uint32_t thread;
+  uint32_t kind; /* enum heddle_sync_kind */
+  uint64_t object;
+  uint32_t holder; /* thread, or HEDDLE_NO_SITE */
+  uint32_t site;
+};
+
+struct heddle_result {
+  uint32_t outcome;
+  uint32_t thread; /* that failed */
+  uint32_t site;
+  uint32_t stack_size;
+  int64_t number;
+  uint64_t address;
+  uint32_t other_thread; /* use after free, double free: who freed it before */
+  uint32_t other_site;
+  uint64_t seed; /* of the execution that this is about: the last one performed */
+  uint64_t executions;
+  uint64_t events;       /* of that execution, as the rest */
+  uint64_t total_events; /* of all executions of the request */
+  uint64_t values;       /* hash of the values at all events */
+  uint64_t steps;
+  uint64_t step; /* diverged: step of the given schedule, and event of the run */
+  uint32_t threads;
+  uint32_t waits;
+  uint64_t kept_events;
+  int32_t exit_code; /* of the program, when it ended by itself */
+  uint32_t steps_truncated;
+  uint64_t preemptions;
+  uint64_t load_base;                       /* of the executable: addresses of code minus this are its own */
+  uint64_t stack[HEDDLE_CONTROL_MAX_STACK]; /* code addresses, innermost first */
+  char text[HEDDLE_CONTROL_TEXT];
+};
+
+struct heddle_plan {
+  uint32_t strategy;
+  uint32_t memory_model;
+  uint32_t substrate;
+  uint32_t renewal;
+  uint64_t seed;
+  uint64_t runs;
+  uint32_t depth; /* pct */
+  uint32_t keep_events;
+  uint32_t spurious_wakeups; /* strategies may wake waiting threads */
+  uint32_t break_at_switch;  /* for debuggers: call heddle_control_at_switch() before each step */
+  uint64_t expected_events;  /* pct: length of a run; 0: learned from the runs before */
+  uint64_t max_events;       /* of one execution */
+  uint64_t livelock_bound;   /* events without any change by threads that spin, or a run ten times
+                                that long and a hundred times longer than all that passed; 0: none */
+  uint64_t failing_codes[4]; /* bit set of exit codes that are failures */
+  uint64_t steps;            /* given schedule */
+  uint32_t prefix;           /* after its end the strategy goes on; otherwise the end is the end of the run */
+  uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
+};
+
+struct heddle_control_layout {
+  uint64_t size; /* of the whole memory file */
+  uint64_t steps_in, steps_in_capacity;
+  uint64_t threads_in,
+      threads_in_count; /* struct heddle_thread_entry: creator and child of those in steps_in */
+  uint64_t steps_out, steps_out_capacity;
+  uint64_t threads, threads_capacity;
+  uint64_t waits, waits_capacity;
+  uint64_t events, events_capacity;
+};
+
+struct heddle_control_block {
+  char magic[8]; /* "HEDCTRL" */
+  uint32_t format;
+  uint32_t request;        /* futex */
+  uint32_t answer;         /* futex */
+  uint32_t quit;           /* heddle wants no more executions: looked at between them */
+  uint64_t progress;       /* executions performed so far for this request; for watching */
+  uint64_t event_progress; /* events of the running execution, written now and then */
+  uint32_t running_site;   /* a possibly blocking call outside control that is under way: its site and name; */
+  uint32_t running_call;   /* 1 while it lasts */
+  char running_name[64];
+  uint64_t exit_codes[256]; /* of this request's executions that passed: how many ended with which code */
+  struct heddle_control_layout layout;
+  struct heddle_plan plan;
+  struct heddle_result result;
+};
+
+#endif

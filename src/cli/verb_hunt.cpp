@@ -1,0 +1,272 @@
+// heddle hunt: controlled runs until one fails; writes and shortens its schedule.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "cli/control_options.h"
+#include "driver/hunt.h"
+#include "replay/interrupt.h"
+#include "schedule/schedule_text.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kDefaultMaxEvents = 10'000'000;
+
+struct Options {
+  ControlOptions control{.max_events = kDefaultMaxEvents};
+  std::string strategy, time, shorten_time, output;
+  std::optional<uint64_t> runs;
+  uint64_t seed = 1;
+  bool no_shorten = false;
+  std::vector<std::string> command;
+};
+
+// One line on standard error that is written over again and again; nothing when that is not a terminal.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool wanted) : on_(wanted && ::isatty(2) != 0) {}
+  // Skipped when the last one is too fresh to have been read.
+  void show_now_and_then(const std::string& text) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown_ < std::chrono::milliseconds(100)) return;
+    shown_ = now;
+    show(text);
+  }
+  void show(const std::string& text) {
+    if (on_) fmt::print(stderr, "\r\033[K{}", text);
+  }
+  void clear() { show(""); }
+
+ private:
+  bool on_;
+  std::chrono::steady_clock::time_point shown_{};
+};
+
+std::string progress_text(const HuntState& state) {
+  const double seconds = std::max(1e-3, static_cast<double>(state.elapsed.count()) / 1000);
+  return fmt::format("hunting: {}, {:.0f} per second, {}, longest {}, {}", counted(state.runs, "run"),
+                     static_cast<double>(state.runs) / seconds, state.strategy, counted(state.longest, "event"),
+                     duration_text(state.elapsed));
+}
+
+Result<HuntOptions> hunt_options(const Options& given) {
+  HuntOptions options{.rules = HEDDLE_TRY(given.control.rules()), .seed = given.seed};
+  if (!given.strategy.empty() && given.strategy != "mix")
+    options.strategy = HEDDLE_TRY(Strategy::parse(given.strategy));
+  // A limit that the user names is the only one.
+  if (given.runs) {
+    options.runs = *given.runs;
+    options.time.reset();
+  }
+  if (!given.time.empty()) {
+    options.time = HEDDLE_TRY(parse_duration(given.time));
+    if (!given.runs) options.runs = UINT64_MAX;
+  }
+  if (!given.shorten_time.empty()) options.shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
+  options.shorten = !given.no_shorten;
+  return options;
+}
+
+std::string_view end_word(const HuntResult& result) {
+  switch (result.end) {
+    case HuntResult::End::failure:
+      return "failure";
+    case HuntResult::End::all_runs:
+      return result.state.cut_off == 0 ? "no-failure" : "limit";
+    case HuntResult::End::out_of_time:
+      return "out-of-time";
+    case HuntResult::End::interrupted:
+      return "interrupted";
+    case HuntResult::End::stopped:
+      return verdict_word(result.last.outcome);
+  }
+  return "";
+}
+
+ExitCode exit_code(const HuntResult& result) {
+  switch (result.end) {
+    case HuntResult::End::failure:
+      return ExitCode::failure_found;
+    case HuntResult::End::all_runs:
+      return result.state.cut_off == 0 ? ExitCode::ok : ExitCode::undecided;
+    case HuntResult::End::stopped:
+      return exit_code_of(result.last);
+    case HuntResult::End::out_of_time:
+    case HuntResult::End::interrupted:
+      break;
+  }
+  return ExitCode::undecided;
+}
+
+Json to_json(const HuntResult& result, const ProgramExecutor& executor, const HuntOptions& options,
+             const std::string& output) {
+  const HuntState& state = result.state;
+  const bool found = result.end == HuntResult::End::failure;
+  Json codes = Json::object();
+  for (size_t i = 0; i < state.exit_codes.size(); ++i)
+    if (state.exit_codes[i] != 0) codes[std::to_string(i)] = state.exit_codes[i];
+  Json json = {{"verdict", end_word(result)},
+               {"runs", state.runs},
+               {"events", state.events},
+               {"seconds", static_cast<double>(state.elapsed.count()) / 1000},
+               {"longest_run", state.longest},
+               {"cut_off_runs", state.cut_off},
+               {"exit_codes", std::move(codes)},
+               {"renewal", text_of(executor.renewal())},
+               {"renewal_reason", executor.renewal_reason()},
+               {"failure", found ? result.last.failure->to_json() : Json()},
+               {"text", unfinished_text(result.last)}};
+  if (found) {
+    json["found_by"] = {
+        {"strategy", result.last.schedule.header.strategy},
+        {"seed", result.last.schedule.header.seed ? Json(*result.last.schedule.header.seed) : Json()}};
+    json["confirmed"] = result.confirmed;
+    json["confirmations"] = options.confirmations;
+    json["schedule"] = output;
+    json["measures"] = measures_json(measure(result.last.schedule));
+    json["before_shortening"] = result.before ? measures_json(*result.before) : Json();
+    json["shortening_tries"] = result.shorten_tries;
+  }
+  return json;
+}
+
+void print_failure(const HuntResult& result, const HuntOptions& options, const std::string& output,
+                   bool quiet) {
+  const Execution& last = result.last;
+  fmt::print(stderr, "heddle: {}", last.failure->report());
+  fmt::print(stderr, "heddle: failure {}\n", last.failure->identity);
+  if (!quiet) {
+    fmt::print(stderr, "  found in run {} ({}, seed {}) after {}\n", result.state.runs,
+               last.schedule.header.strategy, last.schedule.header.seed.value_or(0),
+               duration_text(result.state.elapsed));
+    if (result.after && result.before == result.after)
+      fmt::print(stderr, "  {} and {}; no shorter schedule found\n",
+                 counted(result.after->preemptions, "preemption"), counted(result.after->segments, "segment"));
+    else if (result.before && result.after)
+      fmt::print(stderr, "  shortened from {} and {} to {} and {}{}\n",
+                 counted(result.before->preemptions, "preemption"), counted(result.before->segments, "segment"),
+                 counted(result.after->preemptions, "preemption"), counted(result.after->segments, "segment"),
+                 result.shorten_finished ? "" : " (time limit; there may be shorter ones)");
+  }
+  if (!last.schedule_complete)
+    fmt::print(stderr, "  the run is too long for its schedule to be kept: it cannot be replayed\n");
+  else if (result.confirmed < options.confirmations)
+    fmt::print(
+        stderr,
+        "  only {} of {} replays showed this failure again: something outside heddle's control takes part\n",
+        result.confirmed, options.confirmations);
+  if (!output.empty())
+    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", output, shell_quote({output}));
+}
+
+void print_result(const HuntResult& result, const HuntOptions& options, const std::string& output,
+                  const CommonOptions& common) {
+  const HuntState& state = result.state;
+  if (result.end == HuntResult::End::failure) {
+    print_failure(result, options, output, common.quiet);
+    return;
+  }
+  std::string why;
+  if (result.end == HuntResult::End::interrupted) why = "interrupted: ";
+  if (result.end == HuntResult::End::out_of_time) why = "time limit: ";
+  if (result.end == HuntResult::End::stopped) {
+    fmt::print(stderr, "heddle: {}\n", unfinished_text(result.last));
+    why = "stopped: ";
+  }
+  fmt::print(stderr, "heddle: {}no failure in {} ({}, {:.0f} per second)\n", why, counted(state.runs, "run"),
+             duration_text(state.elapsed),
+             static_cast<double>(state.runs) * 1000 /
+                 static_cast<double>(std::max<int64_t>(1, state.elapsed.count())));
+  if (state.cut_off != 0)
+    fmt::print(stderr, "  {} cut off after {} events (--max-events)\n",
+               state.cut_off == 1 ? "1 run was" : fmt::format("{} runs were", state.cut_off),
+               options.rules.max_events);
+}
+
+Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
+  const HuntOptions options = HEDDLE_TRY(hunt_options(given));
+  ControlSetup setup = HEDDLE_TRY(setup_command(given.command, given.control.environment));
+  HEDDLE_TRY(given.control.apply(setup.launch));
+  setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
+  const InterruptGuard guard;
+  ProgramExecutor executor(*setup.program, setup.launch);
+  ProgressLine line(!common.quiet && !common.json);
+  const auto say = [&](const std::string& text) {
+    line.clear();
+    if (common.verbose) fmt::print(stderr, "heddle: {}\n", text);
+  };
+
+  std::string output;
+  std::string told_reason;
+  HuntEvents events;
+  events.progress = [&](const HuntState& state) {
+    if (executor.renewal_reason() != told_reason) {
+      told_reason = executor.renewal_reason();
+      say(fmt::format("{} per run: {}", executor.renewal() == Renewal::fork ? "a process" : "a program start",
+                      told_reason));
+    }
+    line.show_now_and_then(progress_text(state));
+  };
+  events.found = [&](const Execution& execution) -> Result<void> {
+    if (!execution.schedule_complete) return {};
+    if (output.empty())
+      output = given.output.empty() ? free_schedule_name(setup.program->executable()).string() : given.output;
+    return write_file(output, schedule_text(execution.schedule));
+  };
+  events.shortening = [&](const Execution& execution) {
+    line.show(fmt::format("found: {}; shortening", execution.failure->identity));
+  };
+  events.dropped = [&](const Execution& execution) {
+    say(fmt::format("not shown again by fresh processes: {}; a process per run from now on",
+                    execution.failure->identity));
+  };
+  const auto distrust = [&] {
+    if (executor.renewal() != Renewal::reset) return false;
+    executor.renew_by(Renewal::fork, "a failure occurred only in a process that had run before");
+    return true;
+  };
+  const Result<HuntResult> result = hunt(executor, options, events, distrust);
+  line.clear();
+  if (!result) return result.error();
+  if (common.json)
+    print_json(to_json(*result, executor, options, output));
+  else
+    print_result(*result, options, output, common);
+  return exit_code(*result);
+}
+
+}  // namespace
+
+void add_hunt(VerbSet& verbs) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = verbs.add(
+      "hunt", "Controlled runs of a program until one fails",
+      "  heddle hunt -- ./app input                  up to 100000 runs and one minute, all strategies\n"
+      "  heddle hunt --memory-model tso -- ./app     with store buffers, as on x86\n"
+      "  heddle hunt --time 10m -o bug.heddle -- ./app\n"
+      "  heddle hunt --strategy pct:3 --runs 5000 --seed 42 -- ./app\n"
+      "  heddle hunt --fail-exit-code nonzero -- ./app\n"
+      "Exit codes: 0 all runs were made and none failed, 10 failure, 12 a limit or Ctrl-C came first.",
+      [options](const CommonOptions& common) { return run_verb(*options, common); });
+  verb->add_option("--runs", options->runs, "How many runs at most (default 100000; no limit with --time)");
+  verb->add_option("--time", options->time,
+                   "How long at most, such as 30s or 5m (default 60s; no limit with --runs)");
+  verb->add_option("--strategy", options->strategy,
+                   "mix (default: all in turn), nonpreemptive, random, pct[:DEPTH] or pos");
+  verb->add_option("--seed", options->seed, "Of the first run; each further run has the next (default 1)");
+  verb->add_option(
+      "-o,--output", options->output,
+      "Where the schedule of the failure goes; default APP.heddle, APP.1.heddle, ...: the first that is "
+      "not there yet");
+  verb->add_flag("--no-shorten", options->no_shorten, "Keep the schedule as it was found");
+  verb->add_option("--shorten-time", options->shorten_time,
+                   "How long to look for shorter schedules (default 20s)");
+  add_rule_options(*verb, options->control);
+  add_launch_options(*verb, options->control);
+  verb->add_option("APP", options->command, "The program and its arguments")->required();
+}
+
+}  // namespace heddle

@@ -1,0 +1,134 @@
+#include "driver/control_setup.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "schedule/schedule_text.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH";
+
+Result<std::vector<std::string>> settings(const std::vector<std::string>& wanted) {
+  std::vector<std::string> out;
+  std::vector<std::string> all = wanted;
+  const bool given = std::ranges::any_of(wanted, [](const std::string& setting) {
+    return setting == kLibraryPath || setting.starts_with(fmt::format("{}=", kLibraryPath));
+  });
+  if (!given) all.emplace_back(kLibraryPath);
+  for (const std::string& setting : all) {
+    const size_t equals = setting.find('=');
+    if (setting.empty() || equals == 0)
+      return Error{.what = fmt::format("'{}' is no environment variable", setting),
+                   .next = "write --env NAME or --env NAME=VALUE",
+                   .exit = ExitCode::usage};
+    const std::string name = setting.substr(0, equals);
+    std::erase_if(out, [&](const std::string& other) { return other.starts_with(name + "="); });
+    if (equals != std::string::npos)
+      out.push_back(setting);
+    else if (const char* value = std::getenv(name.c_str()); value != nullptr)
+      out.push_back(fmt::format("{}={}", name, value));
+  }
+  return out;
+}
+
+Result<int> copy_to_memory(int from, const std::string& name) {
+  const int file = ::memfd_create("heddle-input", MFD_CLOEXEC);
+  if (file < 0) return system_error("cannot make a memory file", "");
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = ::read(from, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error("cannot read " + name, "");
+    if (got == 0) break;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t n = ::write(file, buffer + done, static_cast<size_t>(got - done));
+      if (n < 0) return system_error("cannot keep the input in memory", name);
+      done += n;
+    }
+  }
+  ::lseek(file, 0, SEEK_SET);
+  return file;
+}
+
+}  // namespace
+
+Result<ControlSetup> setup_command(const std::vector<std::string>& command,
+                                   const std::vector<std::string>& environment) {
+  ControlSetup setup;
+  setup.launch.command = command;
+  setup.launch.folder = fs::current_path();
+  setup.launch.environment = HEDDLE_TRY(settings(environment));
+  const fs::path file = HEDDLE_TRY(find_program(command[0], setup.launch.folder));
+  setup.program = HEDDLE_TRY(ControlledProgram::open(file));
+  return setup;
+}
+
+Result<ControlSetup> setup_schedule(const Schedule& schedule, const fs::path& program) {
+  const ScheduleHeader& header = schedule.header;
+  ControlSetup setup;
+  setup.launch.command = header.command;
+  setup.launch.folder = header.folder;
+  setup.launch.environment = header.environment;
+  std::error_code ignored;
+  if (!fs::is_directory(header.folder, ignored)) {
+    if (program.empty())
+      return Error{
+          .what = "the folder that the schedule names is not there",
+          .where = header.folder,
+          .next = "give the program, which then runs in the current folder: heddle replay SCHEDULE -- ./app"};
+    setup.launch.folder = fs::current_path();
+  }
+  Result<fs::path> file = program.empty() ? find_program(header.command[0], header.folder)
+                                          : find_program(program, fs::current_path());
+  if (!file) {
+    Error error = std::move(file).error();
+    if (program.empty()) error.next = "say where it is: heddle replay SCHEDULE -- PATH";
+    return error;
+  }
+  setup.program = HEDDLE_TRY(ControlledProgram::open(*file));
+  if (setup.program->program().identity() != header.identity)
+    return Error{
+        .what = "this schedule belongs to another program",
+        .where = file->string(),
+        .why = fmt::format("the schedule is of {} {}, this program is {}: it was changed or built in another "
+                           "way since",
+                           header.program, header.identity, setup.program->program().identity()),
+        .next = "build the program as it was then, or hunt again: heddle hunt -- " + header.command[0]};
+  return setup;
+}
+
+Result<Schedule> load_schedule(const fs::path& file) {
+  const std::string text = HEDDLE_TRY(read_file(file));
+  return read_schedule(text, file);
+}
+
+Result<int> open_input(const std::string& name) {
+  if (name == "-") return copy_to_memory(0, "standard input");
+  if (name.empty()) {
+    struct stat status{};
+    if (::fstat(0, &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+    return copy_to_memory(0, "standard input");
+  }
+  const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return system_error("cannot open the input", name);
+  Result<int> copy = copy_to_memory(file, name);
+  ::close(file);
+  return copy;
+}
+
+fs::path free_schedule_name(const fs::path& program) {
+  const std::string name = program.filename();
+  fs::path file = name + ".heddle";
+  for (int i = 1; fs::exists(file); ++i) file = fmt::format("{}.{}.heddle", name, i);
+  return file;
+}
+
+}  // namespace heddle

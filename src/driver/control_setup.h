@@ -1,0 +1,38 @@
+// What run, hunt and replay begin with: the program, its control variant and how it is started.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replay/program_executor.h"
+
+namespace heddle {
+
+struct ControlSetup {
+  std::unique_ptr<ControlledProgram> program;
+  LaunchOptions launch;
+};
+
+// A command as the user gave it, in the current folder. `environment`: NAME=VALUE, or NAME for the value that
+// it has now (nothing when it is not set). LD_LIBRARY_PATH is always taken over: without it the program may not
+// start.
+Result<ControlSetup> setup_command(const std::vector<std::string>& command,
+                                   const std::vector<std::string>& environment);
+
+// The command of a schedule, in its folder. `program`: another place of the executable; empty: where the
+// schedule says. The error of a schedule that belongs to another program names both identities.
+Result<ControlSetup> setup_schedule(const Schedule& schedule, const std::filesystem::path& program);
+
+Result<Schedule> load_schedule(const std::filesystem::path& file);
+
+// A file with all of it, which each run reads from its start. "-" is heddle's standard input; empty: standard
+// input if it is an ordinary file, else nothing. Returns -1 for nothing.
+Result<int> open_input(const std::string& name);
+
+// Where hunt puts a schedule when the user names no file: NAME.heddle, NAME.1.heddle, ... in the current
+// folder, the first that does not exist.
+std::filesystem::path free_schedule_name(const std::filesystem::path& program);
+
+}  // namespace heddle

@@ -1,0 +1,169 @@
+#include "driver/hunt.h"
+
+#include <algorithm>
+
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kLongestBatch = 1024;
+constexpr milliseconds kProgressInterval{250};
+
+class Hunter {
+ public:
+  Hunter(Executor& executor, const HuntOptions& options, const HuntEvents& events,
+         const std::function<bool()>& distrust)
+      : executor_(executor), options_(options), events_(events), distrust_(distrust), start_(Clock::now()) {}
+
+  Result<HuntResult> run() {
+    StrategyMix mix(options_.strategy);
+    std::optional<Clock::time_point> deadline;
+    if (options_.time) deadline = start_ + *options_.time;
+    while (result_.state.runs < options_.runs) {
+      StrategyMix::Batch batch = mix.next();
+      batch.runs = std::min(batch.runs, options_.runs - result_.state.runs);
+      if (HEDDLE_TRY(run_batch(batch, deadline))) return std::move(result_);
+    }
+    result_.end = HuntResult::End::all_runs;
+    return std::move(result_);
+  }
+
+ private:
+  // Whether the hunt is over.
+  Result<bool> run_batch(StrategyMix::Batch batch, std::optional<Clock::time_point> deadline) {
+    while (batch.runs > 0) {
+      Execution execution = HEDDLE_TRY(executor_.execute({.strategy = batch.strategy,
+                                                          .seed = options_.seed + result_.state.runs,
+                                                          .runs = std::min(batch.runs, runs_between_looks()),
+                                                          .rules = options_.rules,
+                                                          .deadline = deadline}));
+      note(execution, batch.strategy);
+      batch.runs -= std::min(batch.runs, execution.runs);
+      switch (execution.outcome) {
+        case Outcome::passed:
+          break;
+        case Outcome::limit:
+          ++result_.state.cut_off;
+          break;
+        case Outcome::failed:
+          if (HEDDLE_TRY(confirm(std::move(execution)))) return true;
+          break;
+        case Outcome::interrupted:
+          return over(HuntResult::End::interrupted, std::move(execution));
+        case Outcome::out_of_time:
+          return over(HuntResult::End::out_of_time, std::move(execution));
+        case Outcome::diverged:
+        case Outcome::uncontrolled:
+        case Outcome::unsupported:
+        case Outcome::died:
+          return over(HuntResult::End::stopped, std::move(execution));
+      }
+      if (interrupted()) return over(HuntResult::End::interrupted, {});
+      if (deadline && Clock::now() >= *deadline) return over(HuntResult::End::out_of_time, {});
+    }
+    return false;
+  }
+
+  // A batch is cut so that progress shows a few times per second; seeds follow the number of the run, so this
+  // changes nothing else.
+  uint64_t runs_between_looks() const {
+    const HuntState& state = result_.state;
+    const auto elapsed = static_cast<uint64_t>(std::max<int64_t>(state.elapsed.count(), 1));
+    return std::max<uint64_t>(1, state.runs * kProgressInterval.count() / elapsed);
+  }
+
+  bool over(HuntResult::End end, Execution last) {
+    result_.end = end;
+    result_.last = std::move(last);
+    return true;
+  }
+
+  void note(const Execution& execution, const Strategy& strategy) {
+    HuntState& state = result_.state;
+    state.runs += execution.runs;
+    state.events += execution.total_events;
+    state.longest = std::max(state.longest, execution.events);
+    state.strategy = strategy.text();
+    state.elapsed = std::chrono::duration_cast<milliseconds>(Clock::now() - start_);
+    for (size_t i = 0; i < state.exit_codes.size(); ++i) state.exit_codes[i] += execution.exit_codes[i];
+    events_.progress(state);
+  }
+
+  // Whether the failure is worth ending the hunt: it is, unless a stronger way of renewing processes exists
+  // that does not show it.
+  Result<bool> confirm(Execution found) {
+    const std::string identity = found.failure->identity;
+    if (found.schedule_complete) {
+      std::optional<Execution> fresh;
+      for (unsigned i = 0; i < options_.confirmations && !interrupted(); ++i) {
+        Execution again = HEDDLE_TRY(
+            executor_.execute({.schedule = &found.schedule, .rules = options_.rules, .fresh = true}));
+        if (!again.failed_as(identity)) continue;
+        ++result_.confirmed;
+        if (!fresh) fresh = std::move(again);
+      }
+      if (result_.confirmed == 0 && !interrupted() && distrust_()) {
+        ++result_.state.dropped;
+        events_.dropped(found);
+        return false;
+      }
+      // Fresh processes are what a schedule will be replayed in: their values are those to be expected.
+      if (fresh) found = *std::move(fresh);
+    }
+    over(HuntResult::End::failure, std::move(found));
+    HEDDLE_TRY(events_.found(result_.last));
+    if (options_.shorten && result_.confirmed == options_.confirmations && !interrupted())
+      HEDDLE_TRY(make_short());
+    return true;
+  }
+
+  Result<void> make_short() {
+    result_.before = measure(result_.last.schedule);
+    events_.shortening(result_.last);
+    const ShortenOptions options{
+        .deadline = Clock::now() + options_.shorten_time, .rules = options_.rules, .give_up = interrupted};
+    const std::string identity = result_.last.failure->identity;
+    ShortenResult shorter = HEDDLE_TRY(shorten(result_.last, executor_, options));
+    result_.shorten_tries = shorter.tries;
+    result_.shorten_finished = shorter.finished;
+    if (is_shorter(shorter.best.schedule, result_.last.schedule)) {
+      Execution again = HEDDLE_TRY(
+          executor_.execute({.schedule = &shorter.best.schedule, .rules = options_.rules, .fresh = true}));
+      if (again.failed_as(identity)) {
+        result_.last = std::move(again);
+        HEDDLE_TRY(events_.found(result_.last));
+      }
+    }
+    result_.after = measure(result_.last.schedule);
+    return {};
+  }
+
+  Executor& executor_;
+  const HuntOptions& options_;
+  const HuntEvents& events_;
+  const std::function<bool()>& distrust_;
+  const Clock::time_point start_;
+  HuntResult result_;
+};
+
+}  // namespace
+
+StrategyMix::Batch StrategyMix::next() {
+  const auto doubled = [](uint64_t times) { return times < 10 ? uint64_t{1} << times : kLongestBatch; };
+  static const std::vector<Strategy> kRound = {Strategy::random(), Strategy::pct(2), Strategy::pos(),
+                                               Strategy::pct(3),   Strategy::pct(4), Strategy::pct(5)};
+  const uint64_t batch = batch_++;
+  if (only_) return {*only_, doubled(batch)};
+  if (batch == 0) return {Strategy::nonpreemptive(), 1};
+  return {kRound[(batch - 1) % kRound.size()], doubled((batch - 1) / kRound.size())};
+}
+
+Result<HuntResult> hunt(Executor& executor, const HuntOptions& options, const HuntEvents& events,
+                        const std::function<bool()>& distrust) {
+  return Hunter(executor, options, events, distrust).run();
+}
+
+}  // namespace heddle

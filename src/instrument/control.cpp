@@ -1,0 +1,191 @@
+#include "instrument/control.h"
+
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <optional>
+
+#include "abi/hooks.h"
+#include "instrument/control_accesses.h"
+#include "instrument/control_calls.h"
+#include "instrument/instrument.h"
+#include "program/sharing.h"
+
+namespace heddle {
+namespace {
+
+Result<void> rename_main(const Program& program, llvm::Module& module) {
+  llvm::GlobalValue* main = module.getNamedValue("main");  // a function, or an alias of one
+  if (main == nullptr || main->isDeclarationForLinker())
+    return Error{.what = "main() is not in a part compiled with heddle cc",
+                 .where = program.binary(),
+                 .why = "controlled runs begin at main(): heddle has to give it another name",
+                 .next = "compile the file with main() with heddle cc or heddle c++ too, then link again"};
+  main->setName(HEDDLE_CONTROL_MAIN);
+  HEDDLE_CHECK(main->getName() == HEDDLE_CONTROL_MAIN);
+  main->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  main->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  if (auto* object = llvm::dyn_cast<llvm::GlobalObject>(main)) object->setComdat(nullptr);
+  return {};
+}
+
+// Fences, as instructions and as what <immintrin.h> makes of them; nothing for everything else.
+std::optional<heddle_order> fence_order(const llvm::Instruction& instruction) {
+  if (const auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
+    if (fence->getSyncScopeID() == llvm::SyncScope::SingleThread) return std::nullopt;
+    return hook_order(fence->getOrdering(), fence->getSyncScopeID());
+  }
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (call == nullptr) return std::nullopt;
+  switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::x86_sse2_mfence:
+      return HEDDLE_ORDER_seq_cst;
+    case llvm::Intrinsic::x86_sse_sfence:
+      return HEDDLE_ORDER_release;
+    case llvm::Intrinsic::x86_sse2_lfence:
+      return HEDDLE_ORDER_acquire;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A function with hooks touches memory, and so do calls of it, whatever the optimiser had found out.
+void forget_memory_attributes(llvm::Function& function) {
+  function.removeFnAttr(llvm::Attribute::Memory);
+  function.removeFnAttr(llvm::Attribute::Speculatable);
+  function.removeFnAttr(llvm::Attribute::NoSync);
+}
+
+void forget_memory_attributes(llvm::CallBase& call) {
+  const auto* callee = llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (call.isInlineAsm() || (callee != nullptr && callee->isDeclarationForLinker())) return;
+  call.removeFnAttr(llvm::Attribute::Memory);
+  call.removeFnAttr(llvm::Attribute::NoSync);
+}
+
+// A function that the runtime defines as well (a program's own malloc) is the runtime's, for the program too:
+// calls go by the name, which the linker gives to the runtime.
+void call_by_name(llvm::Function& function) {
+  if (!function.hasLocalLinkage() && function.hasDefaultVisibility()) function.setDSOLocal(false);
+}
+
+// Everything of the module that may get a hook, found before anything is changed.
+struct Work {
+  std::vector<llvm::Function*> functions;
+  std::vector<llvm::CallBase*> calls;
+  std::vector<std::pair<llvm::Instruction*, heddle_order>> fences;
+};
+
+Work find_work(llvm::Module& module) {
+  Work work;
+  for (llvm::Function* function : instrumentable_functions(module)) {
+    if (function->isDeclarationForLinker()) continue;  // the code that runs is outside
+    work.functions.push_back(function);
+    for (llvm::Instruction& instruction : llvm::instructions(*function)) {
+      if (const std::optional<heddle_order> order = fence_order(instruction))
+        work.fences.emplace_back(&instruction, *order);
+      else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        work.calls.push_back(call);
+    }
+  }
+  return work;
+}
+
+void add_access_hooks(const Program& program, const ControlHooks& hooks, const SharingResult& sharing,
+                      const llvm::DenseSet<const llvm::Function*>& functions) {
+  AccessHooks out(program, hooks);
+  std::vector<Access> of_one;
+  const auto finish = [&] {
+    if (!of_one.empty()) out.add(of_one);
+    of_one.clear();
+  };
+  for (const Access& access : sharing.accesses) {
+    if (!functions.contains(access.instruction->getFunction())) continue;
+    if (access.lent) out.add_lent(access);
+    if (access.sharing != Sharing::shared) continue;
+    if (!of_one.empty() && of_one[0].instruction != access.instruction) finish();
+    of_one.push_back(access);
+  }
+  finish();
+}
+
+// Code generation lets objects whose lives do not overlap share a place in the frame: a store to one that is
+// still buffered would then reach another. So all of them live as long as the frame.
+void keep_objects_apart(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        call != nullptr && call->isLifetimeStartOrEnd())
+      call->eraseFromParent();
+}
+
+// Stores that are buffered when their frame ends must not reach whatever comes to lie there next, and code of a
+// library that called the function must see the others.
+void add_frame_ends(const ControlHooks& hooks, llvm::Function& function) {
+  llvm::Module& module = *function.getParent();
+  const auto end_before = [&](llvm::Instruction& at, bool returning) {
+    llvm::IRBuilder<> builder(&at);
+    builder.SetCurrentDebugLocation(hook_location(at));
+    llvm::Value* limit = llvm::ConstantPointerNull::get(builder.getPtrTy());
+    if (returning) {
+      llvm::Function* intrinsic = llvm::Intrinsic::getDeclaration(
+          &module, llvm::Intrinsic::addressofreturnaddress, {builder.getPtrTy()});
+      limit = builder.CreateCall(intrinsic);
+    }
+    builder.CreateCall(hooks.frame_end, {limit});
+  };
+  for (llvm::BasicBlock& block : function) {
+    if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
+      llvm::CallInst* last = block.getTerminatingMustTailCall();
+      end_before(last != nullptr ? *last : *block.getTerminator(), true);
+    }
+    if (block.isLandingPad()) end_before(*block.getFirstInsertionPt(), false);
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call != nullptr && call->canReturnTwice()) end_before(*instruction.getNextNode(), false);
+    }
+  }
+}
+
+void add_call_hooks(const Program& program, const ControlHooks& hooks, const SharingResult& sharing,
+                    const EffectsTable& effects, const std::vector<llvm::CallBase*>& calls) {
+  CallHooks out(program, hooks, effects);
+  llvm::DenseMap<const llvm::CallBase*, std::pair<size_t, size_t>> places;  // first, number
+  for (size_t i = 0; i < sharing.argument_accesses.size(); ++i)
+    ++places.try_emplace(sharing.argument_accesses[i].call, i, 0).first->second.second;
+  for (llvm::CallBase* call : calls) {
+    const auto [first, number] = places.lookup(call);
+    out.add(*call, llvm::ArrayRef(sharing.argument_accesses).slice(first, number));
+    forget_memory_attributes(*call);
+  }
+}
+
+}  // namespace
+
+Result<void> instrument_control(const Program& program, llvm::Module& module) {
+  const EffectsTable effects = HEDDLE_TRY(EffectsTable::load());
+  return instrument_control(program, module, effects);
+}
+
+Result<void> instrument_control(const Program& program, llvm::Module& module, const EffectsTable& effects) {
+  const SharingResult sharing =
+      analyse_sharing(module, effects, {.foreign_callers = program.has_foreign_callers()});
+  const Work work = find_work(module);
+  HEDDLE_TRY(rename_main(program, module));
+  const ControlHooks hooks(module);
+  const llvm::DenseSet<const llvm::Function*> functions(work.functions.begin(), work.functions.end());
+  add_access_hooks(program, hooks, sharing, functions);
+  for (const auto& [fence, order] : work.fences) HookEmitter(program, hooks, *fence).fence(order);
+  add_call_hooks(program, hooks, sharing, effects, work.calls);
+  for (llvm::Function* function : work.functions) {
+    keep_objects_apart(*function);
+    add_frame_ends(hooks, *function);
+    forget_memory_attributes(*function);
+  }
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration()) call_by_name(function);
+  return verify_instrumented(module, "control");
+}
+
+}  // namespace heddle

@@ -1,0 +1,122 @@
+#include "replay/controlled_program.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "abi/hooks.h"
+#include "base/files.h"
+#include "build/variant.h"
+#include "program/source_place.h"
+
+namespace heddle {
+namespace {
+
+MemoryNames memory_names(const ElfFile& elf) {
+  return MemoryNames(elf.variables(), elf.thread_local_variables(), elf.thread_local_size());
+}
+
+std::vector<std::string> source_files(const Program& program) {
+  std::vector<std::string> files;
+  for (const TranslationUnit& unit : program.units()) {
+    const fs::path source(unit.source);
+    files.push_back((source.is_absolute() ? source : fs::path(unit.folder) / source).lexically_normal());
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<fs::path> find_program(const std::string& word, const fs::path& folder) {
+  const Error missing{.what = fmt::format("there is no program '{}'", word),
+                      .where = folder,
+                      .next = "give the path of an executable built with heddle cc, such as ./app"};
+  if (word.find('/') == std::string::npos) {
+    const fs::path found = find_in_path(word);
+    if (found.empty()) return missing;
+    return found;
+  }
+  const fs::path file = (folder / word).lexically_normal();
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return missing;
+  return file;
+}
+
+std::string common_folder(const std::vector<std::string>& files) {
+  if (files.empty()) return "";
+  std::string folder = files.front().substr(0, files.front().rfind('/') + 1);
+  for (const std::string& file : files)
+    while (!folder.empty() && !file.starts_with(folder)) {
+      folder.pop_back();
+      folder.resize(folder.rfind('/') + 1);
+    }
+  return folder == "/" ? "" : folder;
+}
+
+ControlledProgram::ControlledProgram(fs::path executable, fs::path variant, std::unique_ptr<Program> program,
+                                     CodeSymbols symbols, MemoryNames memory)
+    : executable_(std::move(executable)),
+      variant_(std::move(variant)),
+      program_(std::move(program)),
+      symbols_(std::move(symbols)),
+      memory_(std::move(memory)),
+      source_folder_(common_folder(source_files(*program_))) {}
+
+Result<std::unique_ptr<ControlledProgram>> ControlledProgram::open(const fs::path& executable) {
+  const VariantRecipe* recipe = HEDDLE_TRY(find_variant("control"));
+  const Variant variant = HEDDLE_TRY(obtain_variant(executable, *recipe));
+  std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(executable));
+  CodeSymbols symbols = HEDDLE_TRY(CodeSymbols::open(variant.executable));
+  const ElfFile elf = HEDDLE_TRY(ElfFile::open(variant.executable));
+  return std::unique_ptr<ControlledProgram>(new ControlledProgram(
+      executable, variant.executable, std::move(program), std::move(symbols), memory_names(elf)));
+}
+
+std::string ControlledProgram::short_file(const std::string& file) const {
+  return !source_folder_.empty() && file.starts_with(source_folder_) ? file.substr(source_folder_.size())
+                                                                     : file;
+}
+
+std::optional<CodePlace> ControlledProgram::place_of_site(uint32_t site) const {
+  if (site >= program_->instruction_count()) return std::nullopt;
+  const SourcePlace place = user_place(program_->instruction(InstructionId(site)));
+  return CodePlace{.file = place.known() ? short_file(place.file) : "",
+                   .line = place.line,
+                   .function = short_name(place.function)};
+}
+
+bool ControlledProgram::is_own_function(const std::string& symbol) const {
+  if (symbol.empty()) return false;
+  if (symbol == HEDDLE_CONTROL_MAIN) return true;
+  if (symbol == "main") return false;  // the runtime's
+  const llvm::Function* function = program_->module().getFunction(symbol);
+  if (function != nullptr && !function->isDeclaration()) return true;
+  return std::ranges::find(program_->foreign_functions(), symbol) != program_->foreign_functions().end();
+}
+
+std::vector<StackFrame> ControlledProgram::frames_of(uint64_t address, uint64_t load_base, bool exact) const {
+  const uint64_t at = address - load_base - (exact ? 0 : 1);
+  if (!is_own_function(symbols_.symbol_at(at))) return {};
+  std::vector<StackFrame> frames;
+  for (CodeFrame& frame : symbols_.frames_at(at)) {
+    StackFrame out{.function = short_name(frame.function == HEDDLE_CONTROL_MAIN ? "main" : frame.function)};
+    if (frame.line != 0)
+      out.place = CodePlace{.file = short_file(frame.file), .line = frame.line, .function = out.function};
+    frames.push_back(std::move(out));
+  }
+  return frames;
+}
+
+std::string ControlledProgram::variable_at(uint64_t address, uint64_t load_base) const {
+  const auto variable = memory_.variable_at(address - load_base);
+  if (!variable) return "";
+  const std::string name = demangled(variable->name);
+  return variable->offset == 0 ? name : fmt::format("{}+{}", name, variable->offset);
+}
+
+std::string ControlledProgram::function_at(uint64_t address, uint64_t load_base) const {
+  const std::string symbol = symbols_.symbol_at(address - load_base);
+  return is_own_function(symbol) ? short_name(demangled(symbol)) : "";
+}
+
+}  // namespace heddle

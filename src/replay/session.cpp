@@ -1,0 +1,131 @@
+#include "replay/session.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint32_t kTick = 50;        // milliseconds between looks at the process
+constexpr milliseconds kGrace{2000};  // for the runtime to answer when it is asked to stop
+constexpr int kComputingFactor = 10;  // more patience with a program that uses the processor
+
+// Whether anything moves: executions, events, and how much processor time was used meanwhile.
+class HangWatch {
+ public:
+  HangWatch(const heddle_control_block& block, const Target& target, milliseconds patience)
+      : block_(block), target_(target), patience_(patience) {
+    restart();
+  }
+
+  bool hangs() {
+    const uint64_t executions = __atomic_load_n(&block_.progress, __ATOMIC_RELAXED);
+    const uint64_t events = __atomic_load_n(&block_.event_progress, __ATOMIC_RELAXED);
+    if (executions != executions_ || events != events_) {
+      restart();
+      return false;
+    }
+    const auto quiet = Clock::now() - since_;
+    if (quiet < patience_) return false;
+    // Computing without events is not hanging, unless it never ends.
+    const bool computes = target_.processor_time() - ticks_ > kBusyTicks;
+    return !computes || quiet >= patience_ * kComputingFactor;
+  }
+
+ private:
+  static constexpr uint64_t kBusyTicks = 20;  // 0.2 seconds
+
+  void restart() {
+    executions_ = __atomic_load_n(&block_.progress, __ATOMIC_RELAXED);
+    events_ = __atomic_load_n(&block_.event_progress, __ATOMIC_RELAXED);
+    since_ = Clock::now();
+    ticks_ = target_.processor_time();
+  }
+
+  const heddle_control_block& block_;
+  const Target& target_;
+  milliseconds patience_;
+  uint64_t executions_ = 0, events_ = 0, ticks_ = 0;
+  Clock::time_point since_;
+};
+
+}  // namespace
+
+Result<ControlSession> ControlSession::start(const TargetSpec& spec, const SessionOptions& options) {
+  ControlMemory memory = HEDDLE_TRY(ControlMemory::create(options.capacity));
+  Target target = HEDDLE_TRY(Target::start(spec, options.streams, memory.file()));
+  return ControlSession(std::move(memory), std::move(target), options.patience);
+}
+
+SessionAnswer ControlSession::stopped(SessionAnswer::End end) {
+  SessionAnswer out{.end = end};
+  const heddle_control_block& block = memory_.block();
+  out.executions = block.progress;
+  std::ranges::copy(block.exit_codes, out.exit_codes.begin());
+  if (end == SessionAnswer::End::hung && block.running_call != 0) {
+    out.call.assign(block.running_name, ::strnlen(block.running_name, sizeof block.running_name));
+    out.site = block.running_site;
+  }
+  target_.kill();
+  out.status = target_.ended().value_or(0);
+  over_ = true;
+  return out;
+}
+
+bool ControlSession::wait_for_answer(milliseconds time) {
+  const auto until = Clock::now() + time;
+  while (!memory_.answered() && !target_.ended() && Clock::now() < until) memory_.wait(kTick);
+  return memory_.answered();
+}
+
+Result<SessionAnswer> ControlSession::request(const heddle_plan& plan, const GivenSteps* given,
+                                              std::optional<Clock::time_point> deadline,
+                                              ControlMemory::Detail when_passed) {
+  using End = SessionAnswer::End;
+  memory_.ask(plan, given);
+  HangWatch watch(memory_.block(), target_, patience_);
+  memory_.wake();
+  while (!memory_.answered()) {
+    memory_.wait(kTick);
+    if (memory_.answered()) break;
+    if (target_.ended()) {
+      if (memory_.answered()) break;  // the answer was its last act
+      return stopped(End::died);
+    }
+    const bool late = deadline && Clock::now() >= *deadline;
+    if (interrupted() || late) {
+      // Between executions the runtime stops by itself and says what it did.
+      __atomic_store_n(&memory_.block().quit, 1u, __ATOMIC_SEQ_CST);
+      if (!wait_for_answer(interrupted() ? milliseconds(200) : kGrace))
+        return stopped(interrupted() ? End::interrupted : End::out_of_time);
+      break;
+    }
+    if (watch.hangs()) {
+      ::kill(target_.pid(), SIGRTMAX - 1);
+      if (!wait_for_answer(kGrace)) return stopped(End::hung);
+      break;
+    }
+  }
+  const Answer brief = HEDDLE_TRY(memory_.read(ControlMemory::Detail::counts));
+  SessionAnswer out{.answer = brief, .executions = brief.result.executions};
+  std::ranges::copy(memory_.block().exit_codes, out.exit_codes.begin());
+  if (brief.result.outcome != HEDDLE_OUTCOME_passed || when_passed == ControlMemory::Detail::all)
+    out.answer = HEDDLE_TRY(memory_.read(ControlMemory::Detail::all));
+  return out;
+}
+
+void ControlSession::finish() {
+  const auto until = Clock::now() + kGrace;
+  while (!target_.ended() && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
+  target_.kill();
+  target_.finish_output();
+  over_ = true;
+}
+
+}  // namespace heddle

@@ -1,0 +1,70 @@
+// A controlled program that serves requests: starts it, asks it, watches it, ends it.
+//
+// Every wait ends: by the answer, by the end of the process, by Ctrl-C, at a deadline, or because the program
+// hangs.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "replay/control_memory.h"
+#include "replay/target.h"
+
+namespace heddle {
+
+using Clock = std::chrono::steady_clock;
+
+struct SessionOptions {
+  ControlCapacity capacity;
+  TargetStreams streams;
+  // Without any progress and without using the processor for this long, the program hangs; when it computes, it
+  // has ten times as long.
+  std::chrono::milliseconds patience = std::chrono::seconds(10);
+};
+
+struct SessionAnswer {
+  enum class End {
+    answered,
+    died,         // the process ended without an answer; `status`
+    interrupted,  // Ctrl-C
+    out_of_time,
+    hung,  // and did not say where; `call` and `site` when it waits in a call that is known
+  };
+  End end = End::answered;
+  Answer answer;                           // answered
+  int status = 0;                          // as waitpid gives it
+  uint64_t executions = 0;                 // performed before the end
+  std::array<uint64_t, 256> exit_codes{};  // of those that passed
+  std::string call;                        // hung
+  uint32_t site = HEDDLE_NO_SITE;
+};
+
+class ControlSession {
+ public:
+  static Result<ControlSession> start(const TargetSpec& spec, const SessionOptions& options);
+
+  // Requires: alive(). `given` may be null. After any end but `answered` the session is over. With
+  // `when_passed` set to counts, the lists of an answer that passed are left out.
+  Result<SessionAnswer> request(const heddle_plan& plan, const GivenSteps* given,
+                                std::optional<Clock::time_point> deadline, ControlMemory::Detail when_passed);
+
+  bool alive() { return !over_ && !target_.ended(); }
+  const ControlCapacity& capacity() const { return memory_.capacity(); }
+  // Waits for the end of a target that was asked to run once, until all of its output was shown.
+  void finish();
+
+ private:
+  ControlSession(ControlMemory memory, Target target, std::chrono::milliseconds patience)
+      : memory_(std::move(memory)), target_(std::move(target)), patience_(patience) {}
+  SessionAnswer stopped(SessionAnswer::End end);
+  bool wait_for_answer(std::chrono::milliseconds time);
+
+  ControlMemory memory_;
+  Target target_;
+  std::chrono::milliseconds patience_;
+  bool over_ = false;
+};
+
+}  // namespace heddle

@@ -1,0 +1,318 @@
+/* Waiting for descriptors: read, recv, accept, poll, select, epoll.
+ *
+ * A call that would wait for a pipe, socket, terminal or the like becomes an event that is ready when poll()
+ * says so; meanwhile other threads run, and may be the ones that write into the pipe. Then the system call is
+ * made, which does not wait any more. Time-outs are virtual (clock.c). Regular files never wait: calls on them
+ * go through.
+ *
+ * Left to the system: writing and connecting, which rarely wait; MSG_WAITALL; what the C library reads for
+ * itself (fread, getline). heddle names such a call when it does wait.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "runtime/control/control.h"
+
+#define SECOND 1000000000ull
+#define BRIEFLY 5 /* milliseconds, see rt_wait_for_files() */
+#define FOREVER UINT64_MAX
+
+/* What a thread waits for; on its stack while it does (op.second). */
+struct file_wait {
+  const struct pollfd* files;
+  uint64_t count;
+  bool interrupted; /* a signal handler ran while everything waited */
+};
+
+static long with_errno(long result) {
+  if (result >= 0) return result;
+  errno = (int)-result;
+  return -1;
+}
+
+/* ---- waiting */
+static bool any_ready(const struct file_wait* wait) {
+  struct pollfd copy[64]; /* the kernel writes into it, and the program's own must stay as it is */
+  for (uint64_t at = 0; at < wait->count; at += 64) {
+    const uint64_t count = wait->count - at < 64 ? wait->count - at : 64;
+    memcpy(copy, wait->files + at, count * sizeof copy[0]);
+    if (RT_SYS3(SYS_poll, copy, count, 0) > 0) return true;
+  }
+  return false;
+}
+
+static bool may_go_on(const struct rt_thread* thread) {
+  const struct file_wait* wait = thread->op.second;
+  return thread->timed_out || wait->interrupted || rt_signal_pending(thread) || rt_cancel_pending(thread) ||
+         any_ready(wait);
+}
+
+/* Waits for one of these files for up to so many nanoseconds; 0: does not wait, but others may run. False: a
+ * signal ended the wait. The name of the event is the first descriptor. */
+static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanoseconds) {
+  struct rt_thread* self = rt.current;
+  rt_cancellation_point(self);
+  struct file_wait wait = {.files = files, .count = count};
+  self = rt_sync(HEDDLE_SYNC_file_wait, (const void*)(uintptr_t)(count > 0 ? (unsigned)files[0].fd : 0));
+  if (nanoseconds > 0) {
+    self->op.second = &wait;
+    self->op.ready = may_go_on;
+    self->op.timed = nanoseconds != FOREVER;
+    if (self->op.timed) self->op.deadline = rt_clock(CLOCK_MONOTONIC) + nanoseconds;
+  }
+  rt_perform(self);
+  self->op.second = NULL; /* `wait` ends with this function */
+  rt_cancellation_point(self);
+  return nanoseconds == 0 || self->timed_out || any_ready(&wait);
+}
+
+/* Results of the outside world are values of the event: a replay that gets others has diverged. */
+static long finish(long result) {
+  struct rt_thread* self = rt.current;
+  rt_result(self, (int)result);
+  if (result == -EAGAIN) rt_unchanged(self);
+  return with_errno(result);
+}
+
+static bool may_wait(int file) {
+  struct stat status;
+  return RT_SYS2(SYS_fstat, file, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) &&
+         !S_ISBLK(status.st_mode);
+}
+
+static bool is_nonblocking(int file) {
+  const long flags = RT_SYS2(SYS_fcntl, file, F_GETFL);
+  return flags >= 0 && (flags & O_NONBLOCK) != 0;
+}
+
+/* Before a call that reads from a descriptor. False: it was interrupted. */
+static bool before_reading(int file, bool dont_wait) {
+  const struct pollfd files = {.fd = file, .events = POLLIN};
+  return wait_for(&files, 1, dont_wait || is_nonblocking(file) ? 0 : FOREVER);
+}
+
+#define READING(file, dont_wait, call)                                      \
+  do {                                                                      \
+    if (!rt.active || !may_wait(file)) return with_errno(call);             \
+    return before_reading(file, dont_wait) ? finish(call) : finish(-EINTR); \
+  } while (0)
+
+/* ---- reading */
+ssize_t read(int file, void* buffer, size_t size) {
+  READING(file, false, RT_SYS3(SYS_read, file, buffer, size));
+}
+
+ssize_t readv(int file, const struct iovec* parts, int count) {
+  READING(file, false, RT_SYS3(SYS_readv, file, parts, count));
+}
+
+int eventfd_read(int file, eventfd_t* value) {
+  return read(file, value, sizeof *value) == (ssize_t)sizeof *value ? 0 : -1;
+}
+
+ssize_t recv(int file, void* buffer, size_t size, int flags) {
+  READING(file, (flags & MSG_DONTWAIT) != 0, RT_SYS6(SYS_recvfrom, file, buffer, size, flags, 0, 0));
+}
+
+ssize_t recvfrom(int file, void* restrict buffer, size_t size, int flags, __SOCKADDR_ARG address,
+                 socklen_t* restrict length) {
+  READING(file, (flags & MSG_DONTWAIT) != 0,
+          RT_SYS6(SYS_recvfrom, file, buffer, size, flags, address.__sockaddr__, length));
+}
+
+ssize_t recvmsg(int file, struct msghdr* message, int flags) {
+  READING(file, (flags & MSG_DONTWAIT) != 0, RT_SYS3(SYS_recvmsg, file, message, flags));
+}
+
+int accept4(int file, __SOCKADDR_ARG address, socklen_t* restrict length, int flags) {
+  READING(file, false, (int)RT_SYS4(SYS_accept4, file, address.__sockaddr__, length, flags));
+}
+
+int accept(int file, __SOCKADDR_ARG address, socklen_t* restrict length) {
+  return accept4(file, address, length, 0);
+}
+
+/* What programs built with _FORTIFY_SOURCE call instead. */
+_Noreturn void __chk_fail(void);
+
+ssize_t __read_chk(int file, void* buffer, size_t size, size_t room) {
+  if (size > room) __chk_fail();
+  return read(file, buffer, size);
+}
+
+ssize_t __recv_chk(int file, void* buffer, size_t size, size_t room, int flags) {
+  if (size > room) __chk_fail();
+  return recv(file, buffer, size, flags);
+}
+
+ssize_t __recvfrom_chk(int file, void* buffer, size_t size, size_t room, int flags, __SOCKADDR_ARG address,
+                       socklen_t* length) {
+  if (size > room) __chk_fail();
+  return recvfrom(file, buffer, size, flags, address, length);
+}
+
+/* ---- waiting for several: afterwards the system is asked without a time-out */
+static uint64_t nanoseconds_of(const struct timespec* time) {
+  return time == NULL ? FOREVER : (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
+}
+
+static uint64_t nanoseconds_of_ms(int milliseconds) {
+  return milliseconds < 0 ? FOREVER : (uint64_t)milliseconds * 1000000;
+}
+
+/* A call that asked in vain, without waiting, has changed nothing. */
+static int finish_several(long result, uint64_t nanoseconds) {
+  struct rt_thread* self = rt.current;
+  rt_result(self, (int)result);
+  if (result == 0 && nanoseconds == 0) rt_unchanged(self);
+  return (int)with_errno(result);
+}
+
+static const struct timespec at_once;
+
+int ppoll(struct pollfd* files, nfds_t count, const struct timespec* time, const sigset_t* mask) {
+  if (time != NULL && (!rt_valid_timespec(time) || time->tv_sec < 0)) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (!rt.active) {
+    struct timespec copy = time != NULL ? *time : at_once; /* the kernel writes into it */
+    return (int)with_errno(RT_SYS6(SYS_ppoll, files, count, time != NULL ? &copy : NULL, mask, _NSIG / 8, 0));
+  }
+  const uint64_t nanoseconds = nanoseconds_of(time);
+  if (!wait_for(files, count, nanoseconds)) return finish_several(-EINTR, nanoseconds);
+  struct timespec now = at_once;
+  return finish_several(RT_SYS6(SYS_ppoll, files, count, &now, mask, _NSIG / 8, 0), nanoseconds);
+}
+
+int poll(struct pollfd* files, nfds_t count, int milliseconds) {
+  if (milliseconds < 0) return ppoll(files, count, NULL, NULL);
+  const struct timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L};
+  return ppoll(files, count, &time, NULL);
+}
+
+int __poll_chk(struct pollfd* files, nfds_t count, int milliseconds, size_t room) {
+  if (room / sizeof *files < count) __chk_fail();
+  return poll(files, count, milliseconds);
+}
+
+int __ppoll_chk(struct pollfd* files, nfds_t count, const struct timespec* time, const sigset_t* mask,
+                size_t room) {
+  if (room / sizeof *files < count) __chk_fail();
+  return ppoll(files, count, time, mask);
+}
+
+static bool has(const fd_set* set, int file) {
+  return set != NULL && FD_ISSET(file, set);
+}
+
+static long ask_select(int limit, fd_set* reads, fd_set* writes, fd_set* others, struct timespec* time,
+                       const sigset_t* mask) {
+  const struct {
+    const sigset_t* mask;
+    size_t size;
+  } with_mask = {.mask = mask, .size = _NSIG / 8};
+  return RT_SYS6(SYS_pselect6, limit, reads, writes, others, time, &with_mask);
+}
+
+int pselect(int limit, fd_set* restrict reads, fd_set* restrict writes, fd_set* restrict others,
+            const struct timespec* restrict time, const sigset_t* restrict mask) {
+  if (time != NULL && (!rt_valid_timespec(time) || time->tv_sec < 0)) {
+    errno = EINVAL;
+    return -1;
+  }
+  struct timespec copy = time != NULL ? *time : at_once;
+  if (!rt.active || limit < 0 || limit > FD_SETSIZE)
+    return (int)with_errno(ask_select(limit, reads, writes, others, time != NULL ? &copy : NULL, mask));
+  struct pollfd files[FD_SETSIZE];
+  uint64_t count = 0;
+  for (int file = 0; file < limit; ++file) {
+    const int events =
+        (has(reads, file) ? POLLIN : 0) | (has(writes, file) ? POLLOUT : 0) | (has(others, file) ? POLLPRI : 0);
+    if (events != 0) files[count++] = (struct pollfd){.fd = file, .events = (short)events};
+  }
+  const uint64_t nanoseconds = nanoseconds_of(time);
+  if (!wait_for(files, count, nanoseconds)) return finish_several(-EINTR, nanoseconds);
+  struct timespec now = at_once;
+  return finish_several(ask_select(limit, reads, writes, others, &now, mask), nanoseconds);
+}
+
+/* As Linux does, the time left is written back: all or nothing of it. */
+int select(int limit, fd_set* restrict reads, fd_set* restrict writes, fd_set* restrict others,
+           struct timeval* restrict time) {
+  if (time == NULL) return pselect(limit, reads, writes, others, NULL, NULL);
+  if (time->tv_sec < 0 || time->tv_usec < 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  const struct timespec exact = {.tv_sec = time->tv_sec + time->tv_usec / 1000000,
+                                 .tv_nsec = time->tv_usec % 1000000 * 1000};
+  const int result = pselect(limit, reads, writes, others, &exact, NULL);
+  if (result == 0) *time = (struct timeval){0};
+  return result;
+}
+
+static int wait_epoll(int file, struct epoll_event* events, int limit, uint64_t nanoseconds,
+                      const sigset_t* mask) {
+  const struct pollfd files = {.fd = file, .events = POLLIN};
+  if (!wait_for(&files, 1, nanoseconds)) return finish_several(-EINTR, nanoseconds);
+  return finish_several(RT_SYS6(SYS_epoll_pwait, file, events, limit, 0, mask, _NSIG / 8), nanoseconds);
+}
+
+int epoll_pwait(int file, struct epoll_event* events, int limit, int milliseconds, const sigset_t* mask) {
+  if (!rt.active)
+    return (int)with_errno(RT_SYS6(SYS_epoll_pwait, file, events, limit, milliseconds, mask, _NSIG / 8));
+  return wait_epoll(file, events, limit, nanoseconds_of_ms(milliseconds), mask);
+}
+
+int epoll_wait(int file, struct epoll_event* events, int limit, int milliseconds) {
+  return epoll_pwait(file, events, limit, milliseconds, NULL);
+}
+
+int epoll_pwait2(int file, struct epoll_event* events, int limit, const struct timespec* time,
+                 const sigset_t* mask) {
+  if (!rt.active) return (int)with_errno(RT_SYS6(SYS_epoll_pwait2, file, events, limit, time, mask, _NSIG / 8));
+  return wait_epoll(file, events, limit, nanoseconds_of(time), mask);
+}
+
+/* ---- when everything waits: the other end may be outside of the program */
+#define MAX_FILES 4096
+RT_STATE static struct pollfd all_files[MAX_FILES];
+
+static struct file_wait* wait_of(const struct rt_thread* thread) {
+  return thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait ? (struct file_wait*)thread->op.second
+                                                                      : NULL;
+}
+
+bool rt_wait_for_files(bool briefly) {
+  uint64_t count = 0;
+  const struct rt_thread* first = NULL;
+  for (uint32_t i = 0; i < rt.live_count; ++i) {
+    const struct rt_thread* thread = &rt.threads[rt.live[i]];
+    const struct file_wait* wait = wait_of(thread);
+    if (wait == NULL) continue;
+    if (first == NULL) first = thread;
+    for (uint64_t file = 0; file < wait->count && count < MAX_FILES; ++file)
+      all_files[count++] = wait->files[file];
+  }
+  if (count == 0) return false;
+  heddle_control_blocking(first->op.site, "poll");
+  const long ready = RT_SYS3(SYS_poll, all_files, count, briefly ? BRIEFLY : -1);
+  heddle_control_blocking_done();
+  if (ready == -EINTR)
+    wait_of(first)->interrupted = true; /* its handler may have changed what the program waits for */
+  return ready != 0;
+}

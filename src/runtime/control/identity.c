@@ -1,0 +1,118 @@
+/* Numbers by which the program knows itself and its machine, the same in every run: process and thread ids,
+ * processors.
+ *
+ * Ids lie above any that the kernel gives (pid_max is at most 2^22), so they are never mistaken for those of
+ * another process, and functions that take one know that this process is meant. A child that the program forks
+ * has its real id.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "runtime/control/control.h"
+
+#define PARENT 5000000
+#define PROCESS (PARENT + 1) /* thread n has PROCESS + n */
+
+/* Thread pools are made as large as there are processors, so the number must not depend on where a schedule is
+ * replayed. Four are enough for threads to meet, and few enough to explore. */
+#define PROCESSORS 4
+
+static bool is_own(pid_t id) {
+  return id >= PROCESS && id <= PROCESS + HEDDLE_CONTROL_MAX_THREADS;
+}
+
+/* For the kernel. To a forked child, PROCESS is its parent. */
+static pid_t real(pid_t id) {
+  if (id == PARENT || (is_own(id) && rt.forked)) return (pid_t)RT_SYS0(SYS_getppid);
+  return is_own(id) ? (pid_t)RT_SYS0(SYS_getpid) : id;
+}
+
+static long with_errno(long result) {
+  if (result >= 0) return result;
+  errno = (int)-result;
+  return -1;
+}
+
+/* ---- ids */
+pid_t getpid(void) {
+  return rt.forked ? (pid_t)RT_SYS0(SYS_getpid) : PROCESS;
+}
+
+pid_t getppid(void) {
+  return rt.forked ? PROCESS : PARENT;
+}
+
+pid_t gettid(void) {
+  if (rt.forked) return (pid_t)RT_SYS0(SYS_gettid);
+  return PROCESS + (pid_t)(rt.current != NULL ? rt.current->index : 0);
+}
+
+int kill(pid_t id, int number) {
+  if (rt.active && is_own(id) && number > 0 && number <= 64 && rt_send_to_process(number)) return 0;
+  return (int)with_errno(RT_SYS2(SYS_kill, real(id), number));
+}
+
+pid_t getpgid(pid_t id) {
+  return (pid_t)with_errno(RT_SYS1(SYS_getpgid, real(id)));
+}
+
+pid_t getsid(pid_t id) {
+  return (pid_t)with_errno(RT_SYS1(SYS_getsid, real(id)));
+}
+
+/* ---- processors: where a thread runs makes no difference, since one runs at a time */
+int get_nprocs(void) {
+  return PROCESSORS;
+}
+
+int get_nprocs_conf(void) {
+  return PROCESSORS;
+}
+
+long sysconf(int name) {
+  if (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF) return PROCESSORS;
+  RT_STATE static long (*original)(int);
+  if (original == NULL) original = (long (*)(int))rt_real("sysconf");
+  return original(name);
+}
+
+int sched_getcpu(void) {
+  return 0;
+}
+
+int getcpu(unsigned* processor, unsigned* node) {
+  if (processor != NULL) *processor = 0;
+  if (node != NULL) *node = 0;
+  return 0;
+}
+
+static int all_processors(size_t size, cpu_set_t* set) {
+  if (size < sizeof(unsigned long)) return EINVAL;
+  memset(set, 0, size);
+  for (int i = 0; i < PROCESSORS; ++i) CPU_SET_S(i, size, set);
+  return 0;
+}
+
+int sched_getaffinity(pid_t id, size_t size, cpu_set_t* set) {
+  if (id != 0 && !is_own(id)) {
+    const long written = RT_SYS3(SYS_sched_getaffinity, id, size, set);
+    return written < 0 ? (int)with_errno(written) : 0;
+  }
+  return (int)with_errno(-all_processors(size, set));
+}
+
+int sched_setaffinity(pid_t id, size_t size, const cpu_set_t* set) {
+  if (id == 0 || is_own(id)) return 0;
+  return (int)with_errno(RT_SYS3(SYS_sched_setaffinity, id, size, set));
+}
+
+int pthread_getaffinity_np(pthread_t handle, size_t size, cpu_set_t* set) {
+  (void)handle;
+  return all_processors(size, set);
+}

@@ -1,0 +1,499 @@
+/* Decision points: which thread performs the next event, when buffered stores become visible, when waits end.
+ *
+ * Every thread that is alive has an operation it is about to perform. A decision is made by whichever thread
+ * has just reached its next operation (or ended): by the given schedule, or by the strategy among all that is
+ * possible. What was decided is written down as steps, whoever decided it.
+ */
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/control/control.h"
+#include "runtime/control/server.h"
+#include "runtime/control/switching.h"
+
+RT_STATE struct rt_globals rt;
+__thread uint32_t heddle_control_site __attribute__((tls_model("initial-exec"))) = HEDDLE_NO_SITE;
+
+/* Where a debugger may look, and stop before each step (plan.break_at_switch). */
+RT_STATE uint64_t heddle_control_step;
+RT_STATE uint64_t heddle_control_event;
+RT_STATE uint32_t heddle_control_thread;
+__attribute__((noinline, used)) void heddle_control_at_switch(void) {
+  __asm__ volatile("" ::: "memory");
+}
+
+#define MAX_ACTIONS 65536
+RT_STATE static struct rt_action* actions;
+RT_STATE static uint16_t*
+    given_thread; /* index in the given schedule -> thread, NO_THREAD while it does not exist */
+RT_STATE static uint16_t* given_index; /* thread -> index in the given schedule */
+RT_STATE static uint64_t given_step, given_left;
+RT_STATE static uint32_t spinners;
+#define NO_THREAD 0xffffu
+
+static struct heddle_step* steps_in(void) {
+  return (struct heddle_step*)((char*)rt.block + rt.block->layout.steps_in);
+}
+
+static struct heddle_step* steps_out(void) {
+  return (struct heddle_step*)((char*)rt.block + rt.block->layout.steps_out);
+}
+
+static struct heddle_thread_entry* entries_in(void) {
+  return (struct heddle_thread_entry*)((char*)rt.block + rt.block->layout.threads_in);
+}
+
+static struct heddle_thread_entry* entries_out(void) {
+  return (struct heddle_thread_entry*)((char*)rt.block + rt.block->layout.threads);
+}
+
+void rt_scheduler_init(void) {
+  actions = rt_map(sizeof(struct rt_action) * MAX_ACTIONS);
+  given_thread = rt_map(sizeof(uint16_t) * 65536);
+  given_index = rt_map(sizeof(uint16_t) * 65536);
+  rt.threads = rt_map(sizeof(struct rt_thread) * HEDDLE_CONTROL_MAX_THREADS);
+  rt.live = rt_map(sizeof(uint16_t) * HEDDLE_CONTROL_MAX_THREADS);
+}
+
+void rt_begin_execution(void) {
+  rt.events = rt.values = rt.preemptions = rt.quiet = rt.now = 0;
+  rt.thread_count = rt.live_count = 0;
+  rt.random = rt.seed * 0x2545f4914f6cdd1dull + 0x632be59bd9b4e019ull;
+  rt.following = rt.plan.steps > 0;
+  given_step = given_left = 0;
+  spinners = 0;
+  rt.block->result.steps = 0;
+  rt.block->result.steps_truncated = 0;
+  rt.block->result.kept_events = 0;
+  memset(given_thread, 0xff, sizeof(uint16_t) * (rt.block->layout.threads_in_count + 1));
+  rt_scratch_begin_execution();
+  rt_buffers_begin_execution();
+  rt_strategy_begin();
+  struct rt_thread* first = rt_new_thread(NULL);
+  first->op.site = HEDDLE_NO_SITE;
+  rt_slots_begin_execution(first);
+  rt.current = first;
+  rt_heap_begin_execution();
+  rt.active = true;
+}
+
+/* ---- threads */
+static void match_given_thread(struct rt_thread* thread) {
+  given_index[thread->index] = NO_THREAD;
+  const struct heddle_thread_entry* entries = entries_in();
+  const uint64_t count = rt.block->layout.threads_in_count;
+  if (thread->index == 0) {
+    if (count > 0) given_thread[given_index[0] = 0] = 0;
+    return;
+  }
+  const uint32_t creator = given_index[thread->creator];
+  if (creator == NO_THREAD) return;
+  for (uint64_t i = 1; i < count; ++i)
+    if (entries[i].creator == creator && entries[i].child == thread->child) {
+      given_index[thread->index] = (uint16_t)i;
+      given_thread[i] = (uint16_t)thread->index;
+      return;
+    }
+}
+
+struct rt_thread* rt_new_thread(struct rt_thread* creator) {
+  if (rt.thread_count == HEDDLE_CONTROL_MAX_THREADS) return NULL;
+  struct rt_thread* thread = &rt.threads[rt.thread_count];
+  memset(thread, 0, sizeof *thread);
+  thread->index = rt.thread_count++;
+  thread->creator = creator != NULL ? creator->index : 0;
+  thread->child = creator != NULL ? creator->children++ : 0;
+  thread->state = RT_ALIVE;
+  rt.live[rt.live_count++] = (uint16_t)thread->index;
+  if (thread->index < rt.block->layout.threads_capacity)
+    entries_out()[thread->index] = (struct heddle_thread_entry){
+        .creator = thread->creator, .child = thread->child, .site = heddle_control_site};
+  match_given_thread(thread);
+  rt_strategy_thread(thread);
+  return thread;
+}
+
+void rt_note_start(struct rt_thread* thread, uint64_t start) {
+  if (thread->index < rt.block->layout.threads_capacity) entries_out()[thread->index].start = start;
+}
+
+static void remove_live(const struct rt_thread* thread) {
+  uint32_t at = 0;
+  while (rt.live[at] != thread->index) ++at;
+  memmove(&rt.live[at], &rt.live[at + 1], sizeof(uint16_t) * (rt.live_count - at - 1));
+  --rt.live_count;
+}
+
+struct rt_thread* rt_next_waiter(struct rt_thread* after, enum heddle_sync_kind kind, const void* object) {
+  for (uint32_t i = 0; i < rt.live_count; ++i) {
+    struct rt_thread* thread = &rt.threads[rt.live[i]];
+    if (after != NULL && thread->index <= after->index) continue;
+    if (thread->op.kind == HEDDLE_EVENT_sync + kind && thread->op.object == object) return thread;
+  }
+  return NULL;
+}
+
+bool rt_enabled(const struct rt_thread* thread) {
+  return thread->op.ready == NULL || thread->op.ready(thread);
+}
+
+/* ---- spin loops: strategies prefer threads that make progress (access.c recognises them) */
+void rt_set_spinning(struct rt_thread* thread, bool spinning) {
+  if (thread->spinning == spinning) return;
+  thread->spinning = spinning;
+  spinners += spinning ? 1u : -1u;
+}
+
+static bool watches(const struct rt_thread* thread, const void* at, uint64_t size) {
+  if (at == NULL || thread->reads_lost) return true;
+  for (uint32_t i = 0; i < thread->read_count; ++i) {
+    const uint64_t read = (uint64_t)(uintptr_t)thread->reads[i].at, changed = (uint64_t)(uintptr_t)at;
+    if (read < changed + size && changed < read + 16) return true;
+  }
+  return false;
+}
+
+void rt_changed(const void* at, uint64_t size) {
+  rt.quiet = 0;
+  if (spinners == 0) return;
+  for (uint32_t i = 0; i < rt.live_count; ++i) {
+    struct rt_thread* thread = &rt.threads[rt.live[i]];
+    if (thread->spinning && thread != rt.current && watches(thread, at, size)) {
+      rt_set_spinning(thread, false);
+      thread->read_count = 0;
+      thread->reads_lost = false;
+    }
+  }
+}
+
+/* ---- writing down what is done */
+static struct heddle_step* last_step(void) {
+  const uint64_t count = rt.block->result.steps;
+  return count == 0 ? NULL : &steps_out()[count - 1];
+}
+
+void rt_value(struct rt_thread* self, uint32_t site, uint64_t value) {
+  rt.values = rt_mix(rt_mix(rt.values, value), ((uint64_t)self->index << 32) | site);
+  struct heddle_step* step = last_step();
+  if (step != NULL) step->values = rt_mix(step->values, value ^ site);
+}
+
+static enum heddle_step_end end_of(const struct rt_thread* thread) {
+  if (thread->state == RT_FINISHED) return HEDDLE_END_exited;
+  if (!rt_enabled(thread)) return HEDDLE_END_blocked;
+  return thread->yielded || thread->spinning ? HEDDLE_END_yielded : HEDDLE_END_preempted;
+}
+
+void rt_close_step(const struct rt_thread* self) {
+  struct heddle_step* step = last_step();
+  if (step != NULL && step->kind == HEDDLE_STEP_run && step->thread == self->index) step->end = end_of(self);
+}
+
+static struct heddle_step* new_step(enum heddle_step_kind kind, const struct rt_thread* thread) {
+  struct heddle_result* result = &rt.block->result;
+  if (result->steps == rt.block->layout.steps_out_capacity) {
+    result->steps_truncated = 1;
+    return NULL;
+  }
+  struct heddle_step* step = &steps_out()[result->steps++];
+  *step = (struct heddle_step){
+      .kind = (uint8_t)kind, .thread = (uint16_t)thread->index, .site = thread->op.site, .count = 1};
+  if (rt.plan.break_at_switch) {
+    heddle_control_step = result->steps;
+    heddle_control_event = rt.events;
+    heddle_control_thread = thread->index;
+    heddle_control_at_switch();
+  }
+  return step;
+}
+
+static void note_run(const struct rt_thread* self, const struct rt_thread* next) {
+  struct heddle_step* step = last_step();
+  if (step != NULL && step->kind == HEDDLE_STEP_run && step->thread == next->index) {
+    ++step->count;
+    return;
+  }
+  if (self != next) {
+    rt_close_step(self);
+    if (end_of(self) == HEDDLE_END_preempted) ++rt.preemptions;
+  }
+  new_step(HEDDLE_STEP_run, next);
+}
+
+static void note_flush(const struct rt_thread* thread, const struct rt_store* store) {
+  struct heddle_place place = {.kind = HEDDLE_PLACE_none};
+  if (rt.plan.memory_model == HEDDLE_MODEL_pso) rt_place_of(store->at, &place);
+  struct heddle_step* step = last_step();
+  if (step != NULL && step->kind == HEDDLE_STEP_flush && step->thread == thread->index &&
+      memcmp(&step->place, &place, sizeof place) == 0) {
+    ++step->count;
+    return;
+  }
+  step = new_step(HEDDLE_STEP_flush, thread);
+  if (step == NULL) return;
+  step->site = store->site;
+  step->place = place;
+}
+
+/* ---- following a given schedule */
+static _Noreturn void diverge(const char* format, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn void diverge(const char* format, ...) {
+  va_list arguments;
+  __builtin_va_start(arguments, format);
+  vsnprintf(rt.block->result.text, sizeof rt.block->result.text, format, arguments);
+  __builtin_va_end(arguments);
+  rt.block->result.step = given_step;
+  rt_finish(HEDDLE_OUTCOME_diverged);
+}
+
+static bool anything_enabled(void) {
+  for (uint32_t i = 0; i < rt.live_count; ++i)
+    if (rt_enabled(&rt.threads[rt.live[i]]) || rt.threads[rt.live[i]].oldest != NULL) return true;
+  return false;
+}
+
+static struct rt_thread* given_alive(const struct heddle_step* step) {
+  const uint16_t index =
+      step->thread < rt.block->layout.threads_in_count ? given_thread[step->thread] : NO_THREAD;
+  if (index == NO_THREAD) diverge("the thread has not been created yet");
+  struct rt_thread* thread = &rt.threads[index];
+  if (thread->state != RT_ALIVE) diverge("the thread has ended already");
+  return thread;
+}
+
+static struct rt_store* given_store(const struct rt_thread* thread, const struct heddle_step* step) {
+  if (thread->oldest == NULL) diverge("the thread has no buffered store");
+  if (rt.plan.memory_model == HEDDLE_MODEL_tso) return thread->oldest;
+  for (struct rt_store* store = thread->oldest; store != NULL; store = store->next)
+    if (rt_place_matches(&step->place, store->at)) {
+      if (!rt_may_flush(thread, store)) diverge("an earlier store must become visible before this one");
+      return store;
+    }
+  diverge("the thread has no buffered store to this location");
+}
+
+/* The next action of the given schedule; kind 0xff: the schedule is over and the strategy goes on. */
+static struct rt_action next_given(void) {
+  while (given_left == 0) {
+    if (given_step == rt.plan.steps) {
+      if (!rt.plan.prefix) {
+        if (!anything_enabled()) rt_standstill();
+        diverge("the schedule ends here, the program goes on");
+      }
+      rt.following = false;
+      return (struct rt_action){.thread = NULL};
+    }
+    const struct heddle_step* step = &steps_in()[given_step++];
+    given_left = step->kind == HEDDLE_STEP_run || step->kind == HEDDLE_STEP_flush ? step->count : 1;
+  }
+  const struct heddle_step* step = &steps_in()[given_step - 1];
+  struct rt_thread* thread = given_alive(step);
+  --given_left;
+  struct rt_action action = {.kind = (enum heddle_step_kind)step->kind, .thread = thread};
+  switch (step->kind) {
+    case HEDDLE_STEP_run:
+      if (!rt_enabled(thread) &&
+          !(thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait && rt_wait_for_files(false))) {
+        if (!anything_enabled() && given_step == rt.plan.steps) rt_standstill();
+        diverge("the thread waits and cannot perform this event");
+      }
+      break;
+    case HEDDLE_STEP_flush:
+      action.store = given_store(thread, step);
+      break;
+    case HEDDLE_STEP_wake:
+      if (!thread->op.spurious) diverge("the thread does not wait for a condition: there is nothing to wake");
+      break;
+    case HEDDLE_STEP_timeout:
+      if (!thread->op.timed) diverge("the thread is in no timed wait");
+      break;
+    default:
+      diverge("unknown step");
+  }
+  return action;
+}
+
+/* ---- what is possible */
+static void add_flushes(struct rt_thread* thread, uint32_t* count) {
+  for (struct rt_store* store = thread->oldest; store != NULL && *count < MAX_ACTIONS; store = store->next) {
+    if (rt_may_flush(thread, store))
+      actions[(*count)++] = (struct rt_action){.kind = HEDDLE_STEP_flush, .thread = thread, .store = store};
+    if (rt.plan.memory_model == HEDDLE_MODEL_tso) break;
+  }
+}
+
+static struct rt_action earliest_timeout(void) {
+  struct rt_action action = {.kind = HEDDLE_STEP_timeout, .thread = NULL};
+  for (uint32_t i = 0; i < rt.live_count; ++i) {
+    struct rt_thread* thread = &rt.threads[rt.live[i]];
+    if (thread->op.timed && !thread->timed_out &&
+        (action.thread == NULL || thread->op.deadline < action.thread->op.deadline))
+      action.thread = thread;
+  }
+  return action;
+}
+
+/* Runs of enabled threads come first, then flushes, then waits that may end. */
+static struct rt_action choose_by_strategy(struct rt_thread* self) {
+  for (;;) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rt.live_count; ++i) {
+      struct rt_thread* thread = &rt.threads[rt.live[i]];
+      if (rt_enabled(thread)) actions[count++] = (struct rt_action){.kind = HEDDLE_STEP_run, .thread = thread};
+    }
+    if (rt.plan.memory_model != HEDDLE_MODEL_sc)
+      for (uint32_t i = 0; i < rt.live_count; ++i) add_flushes(&rt.threads[rt.live[i]], &count);
+    if (count == 0) {
+      const struct rt_action timeout = earliest_timeout();
+      if (rt_wait_for_files(timeout.thread != NULL)) continue;
+      if (timeout.thread == NULL) rt_standstill();
+      return timeout;
+    }
+    for (uint32_t i = 0; i < rt.live_count && count < MAX_ACTIONS; ++i) {
+      struct rt_thread* thread = &rt.threads[rt.live[i]];
+      if (thread->op.timed && !thread->timed_out && !rt_enabled(thread) &&
+          rt_strategy_may_end(thread->op.deadline))
+        actions[count++] = (struct rt_action){.kind = HEDDLE_STEP_timeout, .thread = thread};
+      if (rt.plan.spurious_wakeups && thread->op.spurious && !thread->woken && !rt_enabled(thread))
+        actions[count++] = (struct rt_action){.kind = HEDDLE_STEP_wake, .thread = thread};
+    }
+    return rt_strategy_choose(self, actions, count);
+  }
+}
+
+static struct rt_thread* choose(struct rt_thread* self) {
+  for (;;) {
+    if (rt.plan.livelock_bound != 0 && (rt.quiet > rt.plan.livelock_bound || rt_strategy_endless()))
+      rt_fail(HEDDLE_OUTCOME_livelock, "");
+    struct rt_action action;
+    if (rt.following) {
+      action = next_given();
+      if (action.thread == NULL) continue;
+    } else {
+      action = choose_by_strategy(self);
+    }
+    switch (action.kind) {
+      case HEDDLE_STEP_run:
+        note_run(self, action.thread);
+        return action.thread;
+      case HEDDLE_STEP_flush:
+        rt_close_step(self);
+        note_flush(action.thread, action.store);
+        rt_flush_one(action.thread, action.store);
+        break;
+      case HEDDLE_STEP_wake:
+        rt_close_step(self);
+        new_step(HEDDLE_STEP_wake, action.thread);
+        action.thread->woken = true;
+        break;
+      case HEDDLE_STEP_timeout:
+        rt_close_step(self);
+        new_step(HEDDLE_STEP_timeout, action.thread);
+        action.thread->timed_out = true;
+        rt_advance_clock(action.thread->op.deadline);
+        rt.quiet = 0;
+        break;
+    }
+  }
+}
+
+/* ---- decision points */
+void rt_chosen(struct rt_thread* self) {
+  ++self->events;
+  ++rt.events;
+  rt.quiet = self->spinning ? rt.quiet + 1 : 0;
+  if (self->spinning || self->yielded) ++self->idle;
+  self->yielded = false;
+  if ((rt.events & 255) == 0) rt.block->event_progress = rt.events;
+  if (rt.plan.max_events != 0 && rt.events > rt.plan.max_events) rt_fail(HEDDLE_OUTCOME_limit, "");
+  rt_strategy_performed(self);
+  rt_keep_event(self);
+}
+
+void rt_decide(struct rt_thread* self) {
+  rt_settle(self);
+  struct rt_thread* next = choose(self);
+  if (next != self) {
+    rt.current = next;
+    rt_switch(self, next);
+  }
+  rt_chosen(self);
+}
+
+/* Of objects that are memory. A bad address is the fault of the thread that came with it, so it is touched at
+ * once and not first by whoever asks whether the thread is ready. */
+static uint64_t memory_size(uint16_t kind) {
+  const uint32_t sync = kind - (uint32_t)HEDDLE_EVENT_sync;
+  if (sync < HEDDLE_SYNC_cond_init) return sizeof(pthread_mutex_t);
+  if (sync < HEDDLE_SYNC_rwlock_init) return sizeof(pthread_cond_t);
+  if (sync < HEDDLE_SYNC_spin_init) return sizeof(pthread_rwlock_t);
+  if (sync < HEDDLE_SYNC_barrier_init) return sizeof(pthread_spinlock_t);
+  if (sync < HEDDLE_SYNC_thread_create) return sizeof(sem_t); /* barriers are as large */
+  if (sync == HEDDLE_SYNC_once || sync == HEDDLE_SYNC_futex) return sizeof(int);
+  return sync > HEDDLE_SYNC_once && sync <= HEDDLE_SYNC_guard_abort ? 8 : 0;
+}
+
+static void check_object(const struct rt_op* op) {
+  if (memory_size(op->kind) == 0) return;
+  (void)*(volatile const uint8_t*)op->object;
+  rt_heap_check(op->object, 1, op->site);
+}
+
+struct rt_thread* rt_sync(enum heddle_sync_kind kind, const void* object) {
+  struct rt_thread* self = rt.current;
+  if (rt.active && rt_signal_pending(self)) rt_deliver_signals(self);
+  self->op = (struct rt_op){.kind = (uint16_t)(HEDDLE_EVENT_sync + kind),
+                            .order = HEDDLE_ORDER_plain,
+                            .site = heddle_control_site,
+                            .object = object};
+  self->timed_out = self->woken = false;
+  if (rt.active) {
+    check_object(&self->op);
+    /* The object itself may have been stored to as plain memory (initialised by assignment). */
+    if (self->oldest != NULL && rt_overlaps_buffer(self, object, memory_size(self->op.kind))) rt_drain(self);
+  }
+  return self;
+}
+
+void rt_perform(struct rt_thread* self) {
+  if (!rt.active) return;
+  rt_decide(self);
+  check_object(&self->op);
+  rt_drain(self);
+  self->last.kind = HEDDLE_EVENT_sync;
+  self->last.open = true;
+}
+
+int rt_result(struct rt_thread* self, int result) {
+  if (!rt.active) return result;
+  rt_value(self, self->op.site, (uint64_t)(int64_t)result);
+  rt_keep_value(self, (uint64_t)(int64_t)result);
+  return result;
+}
+
+void rt_unchanged(struct rt_thread* self) {
+  if (!rt.active) return;
+  self->last.open = false;
+  rt_note_read(self, self->op.site, self->op.object, __builtin_frame_address(0), 0);
+}
+
+void rt_yielded(struct rt_thread* self) {
+  if (!rt.active) return;
+  self->yielded = true;
+  self->last.open = false;
+}
+
+_Noreturn void rt_leave(struct rt_thread* self) {
+  self->state = RT_FINISHED;
+  rt_set_spinning(self, false);
+  remove_live(self);
+  rt_changed(NULL, 0);
+  struct rt_slot* slot = self->slot;
+  if (self->detached) rt_release_slot(slot);
+  if (rt.live_count == 0) rt_last_thread_ended();
+  struct rt_thread* next = choose(self);
+  rt.current = next;
+  rt_switch(NULL, next);
+  rt_abandon(slot);
+}

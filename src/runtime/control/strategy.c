@@ -1,0 +1,150 @@
+/* Strategies: which of the possible actions comes next. All are functions of the seed and of what happened so
+ * far.
+ *
+ * The actions are runs of enabled threads, flushes of buffered stores, and ends of waits (by time, spurious).
+ * Flushes take part like threads of their own: that is what a store buffer is. Ends of waits by time are rare
+ * choices while anything else is possible, because programs rely on sleeps and timeouts being long; the
+ * scheduler takes them by itself when nothing else is left.
+ *
+ * Fairness: a thread that spins or gave way comes after the others; random walks give it a small chance all the
+ * same, for what looks like spinning may be a loop over unchanged shared data. Runs much longer than expected
+ * go over to the random walk, so that priorities cannot starve a thread for ever.
+ */
+#include "runtime/control/control.h"
+#include "runtime/control/server.h"
+
+#define LONG_WAIT (60ull * 1000000000) /* nobody means such a wait to end by its time when others still run */
+#define EARLY_TIMEOUT 24               /* one in so many decisions considers waits that may end early */
+#define MAX_CHANGE_POINTS 64
+#define LOW_PRIORITIES (1ull << 32) /* change points are just below this, those who gave way far below */
+
+RT_STATE static uint64_t change_points[MAX_CHANGE_POINTS];
+RT_STATE static uint32_t change_count;
+RT_STATE static uint64_t lowest;   /* next priority for a thread that gives way */
+RT_STATE static uint64_t longest;  /* events of the longest execution that passed */
+RT_STATE static uint64_t expected; /* length of this one */
+RT_STATE static uint32_t patience; /* events that a thread may do in vain before others are preferred to it */
+#define PATIENCE 48                /* in every other execution: libraries spin and yield before they block */
+
+static uint64_t high_priority(void) {
+  return LOW_PRIORITIES + (rt_next_random(&rt.random) >> 1);
+}
+
+void rt_strategy_begin(void) {
+  expected = rt.plan.expected_events != 0 ? rt.plan.expected_events : longest != 0 ? longest : 100;
+  lowest = LOW_PRIORITIES / 2;
+  patience = rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive && rt_random_below(2) == 0 ? PATIENCE : 0;
+  change_count = 0;
+  if (rt.plan.strategy != HEDDLE_STRATEGY_pct || rt.plan.depth == 0) return;
+  change_count = rt.plan.depth - 1 < MAX_CHANGE_POINTS ? rt.plan.depth - 1 : MAX_CHANGE_POINTS;
+  for (uint32_t i = 0; i < change_count; ++i) change_points[i] = 1 + rt_random_below(expected);
+}
+
+void rt_strategy_learn(uint64_t events) {
+  if (events > longest) longest = events;
+}
+
+/* The random walk, to which long runs go over, is fair: a program that can end does so. */
+bool rt_strategy_endless(void) {
+  return longest != 0 && rt.events > 10 * rt.plan.livelock_bound && rt.events > 100 * longest;
+}
+
+void rt_strategy_thread(struct rt_thread* thread) {
+  thread->priority = high_priority();
+  thread->flush_priority = high_priority();
+}
+
+static bool gives_way(const struct rt_thread* thread) {
+  return (thread->spinning || thread->yielded) && thread->idle >= patience;
+}
+
+bool rt_strategy_may_end(uint64_t deadline) {
+  return rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive && deadline < rt_clock(CLOCK_MONOTONIC) + LONG_WAIT;
+}
+
+static struct rt_action nonpreemptive(const struct rt_thread* self, const struct rt_action* actions,
+                                      uint32_t runs, uint32_t count) {
+  if (runs == 0) return actions[0];
+  (void)count;
+  const struct rt_action* behind = NULL;
+  const struct rt_action* first = NULL;
+  for (uint32_t i = 0; i < runs; ++i) {
+    const struct rt_thread* thread = actions[i].thread;
+    if (thread == self && !gives_way(thread)) return actions[i];
+    if (thread == self || thread->spinning) continue;
+    if (first == NULL) first = &actions[i];
+    if (behind == NULL && thread->index > self->index) behind = &actions[i];
+  }
+  if (behind != NULL) return *behind;
+  if (first != NULL) return *first;
+  /* All spin: a buffered store may be what they wait for; otherwise they take turns. */
+  if (count > runs && actions[runs].kind == HEDDLE_STEP_flush) return actions[runs];
+  for (uint32_t i = 0; i < runs; ++i)
+    if (actions[i].thread->index > self->index) return actions[i];
+  return actions[0];
+}
+
+static struct rt_action random_walk(const struct rt_action* actions, uint32_t count) {
+  uint32_t preferred = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    if (actions[i].kind != HEDDLE_STEP_run || !gives_way(actions[i].thread)) ++preferred;
+  if (preferred == 0 || preferred == count || rt_random_below(16) == 0) return actions[rt_random_below(count)];
+  uint64_t skip = rt_random_below(preferred);
+  for (uint32_t i = 0;; ++i) {
+    if (actions[i].kind == HEDDLE_STEP_run && gives_way(actions[i].thread)) continue;
+    if (skip-- == 0) return actions[i];
+  }
+}
+
+static uint64_t priority_of(const struct rt_action* action) {
+  if (action->kind != HEDDLE_STEP_flush) return action->thread->priority;
+  const bool apart = rt.plan.strategy == HEDDLE_STRATEGY_pos || rt.plan.memory_model == HEDDLE_MODEL_pso;
+  return apart ? action->store->priority : action->thread->flush_priority;
+}
+
+static struct rt_action highest(const struct rt_action* actions, uint32_t count) {
+  const struct rt_action* best = &actions[0];
+  for (uint32_t i = 1; i < count; ++i)
+    if (priority_of(&actions[i]) > priority_of(best)) best = &actions[i];
+  return *best;
+}
+
+static struct rt_action by_priority(struct rt_thread* self, const struct rt_action* actions, uint32_t count) {
+  if (self->state == RT_ALIVE && gives_way(self)) self->priority = lowest--;
+  for (uint32_t i = 0; i < change_count; ++i)
+    if (change_points[i] == rt.events) {
+      self->priority = LOW_PRIORITIES - 1 - i;
+      change_points[i] = 0;
+    }
+  return highest(actions, count);
+}
+
+struct rt_action rt_strategy_choose(struct rt_thread* self, const struct rt_action* actions, uint32_t count) {
+  uint32_t runs = 0, usual = 0; /* usual: without ends of waits */
+  while (runs < count && actions[runs].kind == HEDDLE_STEP_run) ++runs;
+  for (usual = runs; usual < count && actions[usual].kind == HEDDLE_STEP_flush; ++usual) {
+  }
+  if (rt.plan.strategy == HEDDLE_STRATEGY_nonpreemptive) return nonpreemptive(self, actions, runs, usual);
+  if (usual < count && rt_random_below(EARLY_TIMEOUT) == 0)
+    return actions[usual + rt_random_below(count - usual)];
+  if (usual == 1) return actions[0];
+  if (rt.plan.strategy == HEDDLE_STRATEGY_random || rt.events > 20 * expected + 20000)
+    return random_walk(actions, usual);
+  return by_priority(self, actions, usual);
+}
+
+/* Do two pending operations race? Then the order of the second one is drawn anew (POS). */
+static bool races(const struct rt_op* a, const struct rt_op* b) {
+  if (a->kind == HEDDLE_EVENT_read && b->kind == HEDDLE_EVENT_read) return false;
+  const uint64_t first = (uint64_t)(uintptr_t)a->object, second = (uint64_t)(uintptr_t)b->object;
+  return first < second + (b->size | 1) && second < first + (a->size | 1);
+}
+
+void rt_strategy_performed(struct rt_thread* self) {
+  if (rt.plan.strategy != HEDDLE_STRATEGY_pos || rt.following) return;
+  for (uint32_t i = 0; i < rt.live_count; ++i) {
+    struct rt_thread* thread = &rt.threads[rt.live[i]];
+    if (thread != self && races(&self->op, &thread->op)) thread->priority = high_priority();
+  }
+  self->priority = high_priority();
+}
