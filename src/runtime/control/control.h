@@ -346,6 +346,9 @@ void rt_early_start(void); /* a thread is created before main() */
 /* reset.c */
 void rt_snapshot(void* main_stack_pointer);
 void rt_reset(void);
+/* What the start of the process, or an execution before, left below main(): programs that read it must read the
+ * same in every execution. */
+void rt_clear_main_stack(uint8_t* pointer);
 /* What happens to memory between these two stays: the process has a new kernel thread, whatever comes after. */
 void rt_lasting_change_begin(void);
 void rt_lasting_change_end(void);

@@ -107,11 +107,18 @@ void rt_snapshot(void* main_stack_pointer) {
   rt.internal = false;
 }
 
-#define CLEARED_STACK 65536
+#define CLEARED_STACK 65536ul      /* by hand; what is below goes back to the system */
+#define LARGEST_STACK (64ul << 20) /* of the main thread, as far as it is looked after here */
+
+void rt_clear_main_stack(uint8_t* pointer) {
+  memset(pointer - CLEARED_STACK, 0, CLEARED_STACK);
+  const uintptr_t rest = ((uintptr_t)pointer - CLEARED_STACK) & ~(uintptr_t)4095;
+  memset((void*)rest, 0, (uintptr_t)pointer - CLEARED_STACK - rest);
+  RT_SYS3(SYS_madvise, rest - LARGEST_STACK, LARGEST_STACK, MADV_DONTNEED);
+}
 
 void rt_reset(void) {
   for (uint32_t i = 0; i < region_count; ++i) memcpy(regions[i].from, regions[i].copy, regions[i].size);
-  memset(stack_from - CLEARED_STACK, 0, CLEARED_STACK);
   rt_heap_reset();
   rt_slots_reset();
 }

@@ -336,6 +336,9 @@ static struct rt_action earliest_timeout(void) {
 
 /* Runs of enabled threads come first, then flushes, then waits that may end. */
 static struct rt_action choose_by_strategy(struct rt_thread* self) {
+  struct rt_thread* only = &rt.threads[rt.live[0]];
+  if (rt.live_count == 1 && only->oldest == NULL && rt_enabled(only))
+    return (struct rt_action){.kind = HEDDLE_STEP_run, .thread = only};
   for (;;) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < rt.live_count; ++i) {

@@ -135,6 +135,7 @@ static void count_execution(void) {
 
 static void execute(void) {
   clear_result();
+  rt_clear_main_stack(main_pointer);
   rt_begin_execution();
   rt_swap_to(&server_pointer, main_pointer, rt_main_slot()->thread_pointer);
 }

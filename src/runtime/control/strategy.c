@@ -111,11 +111,6 @@ static struct rt_action highest(const struct rt_action* actions, uint32_t count)
 
 static struct rt_action by_priority(struct rt_thread* self, const struct rt_action* actions, uint32_t count) {
   if (self->state == RT_ALIVE && gives_way(self)) self->priority = lowest--;
-  for (uint32_t i = 0; i < change_count; ++i)
-    if (change_points[i] == rt.events) {
-      self->priority = LOW_PRIORITIES - 1 - i;
-      change_points[i] = 0;
-    }
   return highest(actions, count);
 }
 
@@ -141,7 +136,10 @@ static bool races(const struct rt_op* a, const struct rt_op* b) {
 }
 
 void rt_strategy_performed(struct rt_thread* self) {
-  if (rt.plan.strategy != HEDDLE_STRATEGY_pos || rt.following) return;
+  if (rt.following) return;
+  for (uint32_t i = 0; i < change_count; ++i)
+    if (change_points[i] == rt.events) self->priority = LOW_PRIORITIES - 1 - i;
+  if (rt.plan.strategy != HEDDLE_STRATEGY_pos) return;
   for (uint32_t i = 0; i < rt.live_count; ++i) {
     struct rt_thread* thread = &rt.threads[rt.live[i]];
     if (thread != self && races(&self->op, &thread->op)) thread->priority = high_priority();

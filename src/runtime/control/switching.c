@@ -31,6 +31,8 @@
 RT_STATE static struct rt_slot* slots;
 RT_STATE static uint32_t slot_count; /* that exist */
 RT_STATE static bool has_wrfsbase;
+RT_STATE static uint8_t* creator_stack; /* where slots are taken */
+#define CREATOR_STACK 65536
 
 /* rt_swap(save, load, thread_pointer, wrfsbase): callee-saved registers and floating-point control go to the
  * stack. */
@@ -174,6 +176,7 @@ static void renew_slot(struct rt_slot* slot) {
 void rt_switching_init(void) {
   has_wrfsbase = (getauxval(AT_HWCAP2) & 2) != 0;
   slots = rt_map(sizeof(struct rt_slot) * MAX_SLOTS);
+  creator_stack = rt_map(CREATOR_STACK);
   /* The main stack grows until it meets its limit; nothing of the program lies in this range below it. */
   uint8_t* here = __builtin_frame_address(0);
   slots[0] = (struct rt_slot){.exists = 1, .thread_pointer = rt_thread_pointer(), .low = here - USUAL_STACK};
@@ -193,21 +196,36 @@ static void enlarge_stack(struct rt_slot* slot, uint64_t size) {
   slot->low = low;
 }
 
-struct rt_slot* rt_take_slot(uint64_t stack_size) {
+struct request {
+  uint64_t stack_size;
+  struct rt_slot* slot;
+  void* back;
+};
+
+static void take_slot(void* argument) {
+  struct request* request = argument;
   uint32_t number = 1;
   while (number < slot_count && slots[number].taken) ++number;
-  if (number == MAX_SLOTS) return NULL;
-  struct rt_slot* slot = &slots[number];
-  if (number == slot_count) {
-    ++slot_count;
-    slot->number = number;
-    create_slot(slot);
-  } else if (slot->used) {
-    renew_slot(slot);
+  if (number < MAX_SLOTS) {
+    struct rt_slot* slot = request->slot = &slots[number];
+    if (number == slot_count) {
+      ++slot_count;
+      slot->number = number;
+      create_slot(slot);
+    } else if (slot->used) {
+      renew_slot(slot);
+    }
+    enlarge_stack(slot, request->stack_size);
+    slot->taken = slot->used = true;
   }
-  enlarge_stack(slot, stack_size);
-  slot->taken = slot->used = true;
-  return slot;
+  rt_return_to(request->back);
+}
+
+/* Not on the stack of the program: what is left there must not tell whether the slot was there before. */
+struct rt_slot* rt_take_slot(uint64_t stack_size) {
+  struct request request = {.stack_size = stack_size};
+  rt_call_on(creator_stack + CREATOR_STACK, take_slot, &request, &request.back);
+  return request.slot;
 }
 
 void rt_release_slot(struct rt_slot* slot) {
