@@ -181,7 +181,7 @@ struct heddle_plan {
   uint32_t break_at_switch;  /* for debuggers: call heddle_control_at_switch() before each step */
   uint64_t expected_events;  /* pct: length of a run; 0: learned from the runs before */
   uint64_t max_events;       /* of one execution */
-  uint64_t livelock_bound;   /* events without any change by threads that spin, or a run ten times
+  uint64_t livelock_bound;   /* events without any change by threads that spin, or a run fifty times
                                 that long and a hundred times longer than all that passed; 0: none */
   uint64_t failing_codes[4]; /* bit set of exit codes that are failures */
   uint64_t steps;            /* given schedule */

@@ -66,7 +66,7 @@ void add_launch_options(CLI::App& verb, ControlOptions& options) {
       "--patience", options.patience,
       "How long the program may do nothing at all before heddle asks what it waits for (default 10s)");
   verb.add_option("--livelock-bound", options.livelock_bound,
-                  "Events without any change after which spinning threads are a livelock (default 100000)");
+                  "Events without any change after which spinning threads are a livelock (default 20000)");
 }
 
 void add_rule_options(CLI::App& verb, ControlOptions& options) {

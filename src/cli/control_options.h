@@ -18,7 +18,7 @@ struct ControlOptions {
   std::vector<std::string> environment, failing_codes;
   bool spurious_wakeups = false;
   uint64_t max_events = 0;
-  uint64_t livelock_bound = 100000;
+  uint64_t livelock_bound = 20000;
 
   Result<RunRules> rules() const;
   // Sets substrate, renewal and patience.

@@ -21,7 +21,7 @@ struct RunRules {
   MemoryModel memory_model = MemoryModel::sc;
   bool spurious_wakeups = false;
   uint64_t max_events = 0;                  // of one run; 0: no limit
-  uint64_t livelock_bound = 100000;         // events without any change
+  uint64_t livelock_bound = 20000;          // events without any change
   std::array<uint64_t, 4> failing_codes{};  // bit set of exit codes that are failures
 
   void fail_at(uint8_t exit_code) { failing_codes[exit_code / 64] |= uint64_t{1} << (exit_code % 64); }

@@ -46,7 +46,7 @@ void rt_strategy_learn(uint64_t events) {
 
 /* The random walk, to which long runs go over, is fair: a program that can end does so. */
 bool rt_strategy_endless(void) {
-  return longest != 0 && rt.events > 10 * rt.plan.livelock_bound && rt.events > 100 * longest;
+  return longest != 0 && rt.events > 50 * rt.plan.livelock_bound && rt.events > 100 * longest;
 }
 
 void rt_strategy_thread(struct rt_thread* thread) {
