@@ -231,10 +231,11 @@ std::string section_object(const std::vector<SectionContent>& sections) {
   // Laid out by hand: ELF header, contents, section names, section headers.
   std::string names("\0", 1), contents;
   std::vector<Elf64_Shdr> headers(1);
-  auto add = [&](std::string_view name, uint32_t type, std::string_view bytes) {
+  auto add = [&](std::string_view name, uint32_t type, std::string_view bytes, uint64_t flags = 0) {
     Elf64_Shdr header{};
     header.sh_name = static_cast<Elf64_Word>(names.size());
     header.sh_type = type;
+    header.sh_flags = flags;
     header.sh_offset = sizeof(Elf64_Ehdr) + contents.size();
     header.sh_size = bytes.size();
     header.sh_addralign = 1;
@@ -242,7 +243,8 @@ std::string section_object(const std::vector<SectionContent>& sections) {
     contents.append(bytes);
     headers.push_back(header);
   };
-  for (const SectionContent& section : sections) add(section.name, SHT_PROGBITS, section.bytes);
+  // GNU ld drops files of which nothing is used (--gc-sections), unless told so.
+  for (const SectionContent& section : sections) add(section.name, SHT_PROGBITS, section.bytes, SHF_GNU_RETAIN);
   add(".note.GNU-stack", SHT_PROGBITS, "");
   names += std::string_view(".shstrtab\0", 10);
   const std::string table = std::exchange(names, names.substr(0, names.size() - 10));
@@ -254,6 +256,7 @@ std::string section_object(const std::vector<SectionContent>& sections) {
   elf.e_ident[EI_CLASS] = ELFCLASS64;
   elf.e_ident[EI_DATA] = ELFDATA2LSB;
   elf.e_ident[EI_VERSION] = EV_CURRENT;
+  elf.e_ident[EI_OSABI] = ELFOSABI_GNU;  // else SHF_GNU_RETAIN means nothing
   elf.e_type = ET_REL;
   elf.e_machine = EM_X86_64;
   elf.e_version = EV_CURRENT;

@@ -67,8 +67,8 @@ struct SectionContent {
   std::string_view bytes;
 };
 
-// A relocatable x86-64 object that holds nothing but these non-allocated sections: no text section, whose
-// alignment would move the program's code, and a note that it needs no executable stack.
+// A relocatable x86-64 object that holds nothing but these non-allocated sections, which the linker keeps: no
+// text section, whose alignment would move the program's code, and a note that it needs no executable stack.
 std::string section_object(const std::vector<SectionContent>& sections);
 
 }  // namespace heddle
