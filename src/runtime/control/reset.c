@@ -22,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 
 #include "runtime/control/control.h"
@@ -37,6 +38,7 @@ RT_STATE static uint32_t region_count;
 RT_STATE static uint8_t* before; /* all regions, while a lasting change is under way */
 RT_STATE static uint64_t total_size;
 RT_STATE static uint8_t* stack_from; /* the main stack below this is free */
+RT_STATE static char single_threaded;
 
 extern uint8_t __start_heddle_rt[], __stop_heddle_rt[];
 
@@ -96,6 +98,7 @@ static void find_regions(void) {
 void rt_snapshot(void* main_stack_pointer) {
   rt.internal = true;
   stack_from = main_stack_pointer;
+  single_threaded = __libc_single_threaded;
   region_count = 0;
   total_size = 0;
   find_regions();
@@ -121,6 +124,7 @@ void rt_reset(void) {
   for (uint32_t i = 0; i < region_count; ++i) memcpy(regions[i].from, regions[i].copy, regions[i].size);
   rt_heap_reset();
   rt_slots_reset();
+  __libc_single_threaded = single_threaded; /* pthreads that are left are no threads of the program */
 }
 
 void rt_lasting_change_begin(void) {
