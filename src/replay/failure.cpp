@@ -113,11 +113,13 @@ std::string identity_of(const Failure& failure) {
   return out;
 }
 
-// The runtime knows the linker's name of an exception's type.
-std::string readable_exception(std::string_view text) {
-  const size_t end = std::min(text.find(':'), text.size());
-  return demangled_type(std::string(text.substr(0, end))) + std::string(text.substr(end));
-}
+// The runtime tells the linker's name of an exception's type, then what the exception says.
+struct ExceptionText {
+  explicit ExceptionText(std::string_view text)
+      : type(demangled_type(std::string(text.substr(0, text.find(':'))))),
+        what(one_line(text.substr(std::min(text.find(':'), text.size())))) {}
+  std::string type, what;  // what: with the colon before it
+};
 
 std::string object_text(uint64_t object, uint64_t load_base, const CodeNames& names) {
   std::string name = names.variable_at(object, load_base);
@@ -216,7 +218,7 @@ std::optional<Failure> failure_of(const Answer& answer, const std::vector<Thread
   if (failure.kind.empty()) return std::nullopt;
   failure.thread = threads[result.thread];
   if (result.outcome == HEDDLE_OUTCOME_exception)
-    failure.text = readable_exception(result.text);
+    failure.text = ExceptionText(result.text).type;
   else if (result.outcome != HEDDLE_OUTCOME_exit_code)
     failure.text = result.text;
   for (uint32_t i = 0; i < result.stack_size; ++i) {
@@ -249,6 +251,8 @@ std::optional<Failure> failure_of(const Answer& answer, const std::vector<Thread
     failure.other_place = names.place_of_site(result.other_site);
   }
   failure.identity = identity_of(failure);
+  // What an exception says may hold numbers and addresses: it is no part of the identity.
+  if (result.outcome == HEDDLE_OUTCOME_exception) failure.text += ExceptionText(result.text).what;
   return failure;
 }
 

@@ -109,6 +109,14 @@ TEST(Failure, ExceptionsHaveReadableTypes) {
   EXPECT_EQ(failure(outcome(HEDDLE_OUTCOME_exception, "i")).text, "int");
 }
 
+// It may hold numbers and addresses, which differ between two runs with the same failure.
+TEST(Failure, WhatAnExceptionSaysIsNotItsIdentity) {
+  const Failure f = failure(outcome(HEDDLE_OUTCOME_exception, "St12out_of_range: at 7: too\nlarge"));
+  EXPECT_EQ(f.text, "std::out_of_range: at 7: too large");
+  EXPECT_THAT(f.report(), HasSubstr("uncaught exception: std::out_of_range: at 7: too large\n"));
+  EXPECT_EQ(f.identity, failure(outcome(HEDDLE_OUTCOME_exception, "St12out_of_range: at 9")).identity);
+}
+
 TEST(Failure, ExitCodesAndLivelocksHaveNoPlace) {
   Answer answer = outcome(HEDDLE_OUTCOME_exit_code);
   answer.result.number = 3;

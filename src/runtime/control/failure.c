@@ -203,6 +203,29 @@ static void (*default_terminate)(void);
 __attribute__((weak)) extern void* __cxa_current_exception_type(void);
 __attribute__((weak)) extern void (*_ZSt13set_terminatePFvvE(void (*)(void)))(void);
 
+/* What std::exception::what() says of the exception at hand, or null. The layouts are those of the C++ ABI,
+ * which libstdc++ and libc++abi share: type_info's fifth virtual function finds a base class in a thrown
+ * object, what() is the third of std::exception. */
+struct type_info {
+  void** virtuals;
+  const char* name;
+};
+__attribute__((weak)) extern struct type_info _ZTISt9exception;
+__attribute__((weak)) extern void* _ZSt17current_exceptionv(void** exception);
+
+static const char* what_of(const struct type_info* type) {
+  static bool asking; /* what() itself may fail */
+  if (asking || &_ZTISt9exception == NULL || _ZSt17current_exceptionv == NULL) return NULL;
+  asking = true;
+  void* object = NULL;
+  _ZSt17current_exceptionv(&object);
+  bool (*const catches)(const struct type_info*, const struct type_info*, void**, unsigned) = (bool (*)(
+      const struct type_info*, const struct type_info*, void**, unsigned))_ZTISt9exception.virtuals[4];
+  if (object == NULL || !catches(&_ZTISt9exception, type, &object, 1)) return NULL;
+  void** const virtuals = *(void***)object;
+  return ((const char* (*)(const void*))virtuals[2])(object);
+}
+
 static void on_terminate(void) {
   terminating = true;
   if (default_terminate != NULL) default_terminate();
@@ -211,12 +234,14 @@ static void on_terminate(void) {
 
 void abort(void) {
   if (!rt.active) die_by(SIGABRT);
-  struct {
-    void* vtable;
-    const char* name;
-  }* type = NULL; /* std::type_info */
+  const struct type_info* type = NULL;
   if (terminating && __cxa_current_exception_type != NULL) type = __cxa_current_exception_type();
-  if (type != NULL) rt_fail(HEDDLE_OUTCOME_exception, type->name);
+  if (type != NULL) {
+    char text[HEDDLE_CONTROL_TEXT];
+    const char* what = what_of(type);
+    snprintf(text, sizeof text, "%s%s%s", type->name, what != NULL ? ": " : "", what != NULL ? what : "");
+    rt_fail(HEDDLE_OUTCOME_exception, text);
+  }
   rt_fail(HEDDLE_OUTCOME_abort, terminating ? "std::terminate" : "");
 }
 
