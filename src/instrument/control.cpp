@@ -120,10 +120,23 @@ void keep_objects_apart(llvm::Function& function) {
       call->eraseFromParent();
 }
 
+// Code without hooks that is linked into the executable (a static library, another compiler's object) looks to
+// the runtime like the program. What it calls of the program are functions whose addresses it was given, and
+// inline functions that it has too, of which the linker keeps one.
+//
+// Known hole: ordinary functions that it calls by name. Stores may still be buffered when it goes on, and it
+// then reads what was there before them. To make them visible at the end of every function would hide most of
+// what TSO and PSO are about.
+bool may_return_outside(const Program& program, const llvm::Function& function) {
+  const bool any = !program.foreign_functions_known() || !program.foreign_functions().empty();
+  return any && (function.hasAddressTaken() || function.hasLinkOnceLinkage() || function.hasWeakLinkage());
+}
+
 // Stores that are buffered when their frame ends must not reach whatever comes to lie there next, and code of a
 // library that called the function must see the others.
-void add_frame_ends(const ControlHooks& hooks, llvm::Function& function) {
+void add_frame_ends(const Program& program, const ControlHooks& hooks, llvm::Function& function) {
   llvm::Module& module = *function.getParent();
+  const bool outside = may_return_outside(program, function);
   const auto end_before = [&](llvm::Instruction& at, bool returning) {
     llvm::IRBuilder<> builder(&at);
     builder.SetCurrentDebugLocation(hook_location(at));
@@ -134,6 +147,8 @@ void add_frame_ends(const ControlHooks& hooks, llvm::Function& function) {
       limit = builder.CreateCall(intrinsic);
     }
     builder.CreateCall(hooks.frame_end, {limit});
+    if (returning && outside)
+      builder.CreateCall(hooks.leave, {llvm::ConstantPointerNull::get(builder.getPtrTy())});
   };
   for (llvm::BasicBlock& block : function) {
     if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
@@ -180,7 +195,7 @@ Result<void> instrument_control(const Program& program, llvm::Module& module, co
   add_call_hooks(program, hooks, sharing, effects, work.calls);
   for (llvm::Function* function : work.functions) {
     keep_objects_apart(*function);
-    add_frame_ends(hooks, *function);
+    add_frame_ends(program, hooks, *function);
     forget_memory_attributes(*function);
   }
   for (llvm::Function& function : module)

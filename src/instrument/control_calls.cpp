@@ -57,6 +57,14 @@ bool reads_unseen(const CallInfo& info) {
   }
 }
 
+// Where to: null is outside for sure. That the callee is linked into the executable says nothing, it may be of
+// a static library or an object that heddle has no model of.
+llvm::Value* left_for(const llvm::CallBase& call, const CallInfo& info) {
+  llvm::Value* target = call.getCalledOperand();
+  const bool maybe_inside = info.cls == CallClass::indirect || info.cls == CallClass::inside;
+  return maybe_inside ? target : llvm::Constant::getNullValue(target->getType());
+}
+
 bool is_hint(llvm::StringRef instruction) {
   return instruction.empty() || instruction.equals_insensitive("pause") ||
          instruction.equals_insensitive("nop") || instruction.equals_insensitive("rep") ||
@@ -93,10 +101,15 @@ void CallHooks::add(llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> argumen
   }
   const CallInfo info = classify_call(call, effects_);
   add_by_value(emit, call, arguments);
-  if (info.effects != nullptr && !has_own_event(info) && emit_ranges(emit, call, arguments)) emit.call();
+  bool unseen = reads_unseen(info);
+  if (info.effects != nullptr && !has_own_event(info)) {
+    const EmittedRanges ranges = emit_ranges(emit, call, arguments);
+    if (ranges.any) emit.call();
+    unseen |= ranges.left_out;
+  }
   if (leaves_program(info)) emit.note_site();
-  if (reads_unseen(info) || llvm::any_of(arguments, [](const ArgumentAccess& access) { return access.lent; }))
-    emit.leave(call.getCalledOperand());
+  if (unseen || llvm::any_of(arguments, [](const ArgumentAccess& access) { return access.lent; }))
+    emit.leave(left_for(call, info));
   if (info.cls == CallClass::known_external && info.effects->blocks && !is_controlled(info.callee->getName()))
     add_blocking(emit, call, info);
 }

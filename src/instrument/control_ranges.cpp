@@ -107,12 +107,15 @@ class RangeEmitter {
 
 }  // namespace
 
-bool emit_ranges(HookEmitter& emit, const llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> arguments) {
+EmittedRanges emit_ranges(HookEmitter& emit, const llvm::CallBase& call,
+                          llvm::ArrayRef<ArgumentAccess> arguments) {
   RangeEmitter ranges(emit, call);
-  bool any = false;
-  for (const ArgumentAccess& access : arguments)
-    if (access.effect != nullptr && access.sharing == Sharing::shared) any |= ranges.add(access);
-  return any;
+  EmittedRanges emitted;
+  for (const ArgumentAccess& access : arguments) {
+    if (access.effect == nullptr || access.sharing != Sharing::shared) continue;
+    (ranges.add(access) ? emitted.any : emitted.left_out) = true;
+  }
+  return emitted;
 }
 
 }  // namespace heddle

@@ -8,10 +8,17 @@
 
 namespace heddle {
 
-// Emits the ranges of a call of a known function, those that may be shared. False: there are none.
+struct EmittedRanges {
+  bool any = false;
+  bool left_out = false;  // the call touches more, which may be in the thread's store buffer
+};
+
+// Emits the ranges of a call of a known function, those that may be shared.
 //
-// Left out: objects of the library (FILE, DIR, std::cout): not the program's memory; what the format of a
-// printf says when it is not a constant, and what is behind a va_list.
-bool emit_ranges(HookEmitter& emit, const llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> arguments);
+// Left out: objects of the library (FILE, DIR, std::cout), which are not the program's memory, though inline
+// code of a header may store to them; what the format of a printf says when it is not a constant, and what is
+// behind a va_list.
+EmittedRanges emit_ranges(HookEmitter& emit, const llvm::CallBase& call,
+                          llvm::ArrayRef<ArgumentAccess> arguments);
 
 }  // namespace heddle

@@ -34,6 +34,7 @@ declare i64 @strlen(ptr)
 declare ptr @strcpy(ptr, ptr)
 declare ptr @strdup(ptr)
 declare i32 @printf(ptr, ...)
+declare i32 @vprintf(ptr, ptr)
 declare i64 @fwrite(ptr, i64, i64, ptr)
 declare ptr @fopen(ptr, ptr)
 declare i64 @read(i32, ptr, i64)
@@ -309,7 +310,23 @@ TEST(Control, StreamsAreNotTheProgramsMemory) {
       ret void
     }
   )");
-  EXPECT_EQ(f.hooks_of_f(), "blocking blocking_done range call blocking blocking_done");
+  EXPECT_EQ(f.hooks_of_f(), "blocking blocking_done range call leave blocking blocking_done");
+}
+
+// Ranges that cannot be told may be in the store buffer all the same.
+TEST(Control, WhatIsLeftOutBecomesVisible) {
+  EXPECT_EQ(hooks_of("%r = call i32 (ptr, ...) @printf(ptr %p, ptr @big)"),
+            "range call leave blocking blocking_done");
+  EXPECT_EQ(hooks_of("%r = call i32 @vprintf(ptr @word, ptr %p)"), "leave blocking blocking_done");
+}
+
+// A function that is not in the model is outside, wherever the linker puts it.
+TEST(Control, OnlyPointersMayLeadBackInside) {
+  const auto target = [](const Function& f) { return f.first("leave").call->getArgOperand(0); };
+  const Function unknown("define void @f() {\ncall void @unknown()\nret void\n}");
+  EXPECT_TRUE(llvm::isa<llvm::ConstantPointerNull>(target(unknown)));
+  const Function indirect("define void @f(ptr %p) {\ncall void %p()\nret void\n}");
+  EXPECT_FALSE(llvm::isa<llvm::ConstantPointerNull>(target(indirect)));
 }
 
 TEST(Control, StringsOfPrintf) {
