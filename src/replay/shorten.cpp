@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "replay/few_preemptions.h"
 #include "schedule/schedule_check.h"
 
 namespace heddle {
@@ -69,6 +70,7 @@ class Shortener {
       improved = false;
       for (const auto way : {&Shortener::cut, &Shortener::gather, &Shortener::run_on, &Shortener::look_anew})
         if (HEDDLE_TRY((this->*way)())) improved = true;
+      if (!improved) improved = HEDDLE_TRY(look_everywhere());
     }
     return ShortenResult{.best = std::move(best_), .tries = tries_, .finished = !stopped()};
   }
@@ -236,11 +238,33 @@ class Shortener {
     return improved;
   }
 
+  // Below what the others have come to, when they are done. One preemption is good enough not to spend much on.
+  Result<bool> look_everywhere() {
+    const uint64_t preemptions = measure(best_.schedule).preemptions;
+    if (preemptions == 0 || preemptions >= looked_below_ || stopped()) return false;
+    looked_below_ = preemptions;
+    const auto now = std::chrono::steady_clock::now();
+    FewPreemptionsResult result =
+        HEDDLE_TRY(look_with_few_preemptions(identity_, best_.schedule.header, executor_,
+                                             {.bound = std::min<uint64_t>(preemptions - 1, kMostEverywhere),
+                                              .runs = preemptions == 1 ? kRunsPerDepth : kRunsEverywhere,
+                                              .deadline = now + (options_.deadline - now) / 8,
+                                              .rules = options_.rules,
+                                              .stop = options_.give_up}));
+    tries_ += result.runs;
+    if (!result.found || !is_shorter(result.found->schedule, best_.schedule)) return false;
+    best_ = *std::move(result.found);
+    return true;
+  }
+
   static constexpr uint32_t kDeepest = 4;
+  static constexpr uint64_t kMostEverywhere = 2;  // with more there are too many
+  static constexpr uint64_t kRunsEverywhere = 100000;
   static constexpr uint64_t kRunsPerDepth = 1000;
 
   Execution best_;
   std::array<bool, kDeepest> looked_{};
+  uint64_t looked_below_ = UINT64_MAX;
   const std::string identity_;
   Executor& executor_;
   const ShortenOptions& options_;

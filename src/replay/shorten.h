@@ -1,13 +1,15 @@
 // From a failing schedule to one that fails in the same way with few preemptions, so that people can follow it.
 //
 // Candidates are schedules to be followed as far as they go, after which threads run on without preemption.
-// Three ways to make them, tried in turn until none helps:
-//   cut      keep the first steps only: how much of the schedule does the failure need?
-//   gather   in a stretch of steps, let each thread perform at once what it performs there in pieces (stretches
-//   from
-//            long to short, as in delta debugging)
-//   run on   give up one preemption: the thread that was interrupted goes on with what it does next
-//   look anew   random runs of PCT with few preemptions may meet the same failure on another, shorter way
+// Ways to make them, tried in turn until none helps:
+//   cut       keep the first steps only: how much of the schedule does the failure need?
+//   gather    in a stretch of steps, let each thread perform at once what it performs there in pieces;
+//             stretches from long to short, as in delta debugging
+//   run on    give up one preemption: the thread that was interrupted goes on with what it does next
+// Two more look for another way to the same failure:
+//   anew        random runs of PCT with few preemptions
+//   everywhere  when nothing else helps, all schedules with fewer preemptions (few_preemptions.h), as far as
+//               time allows
 // A candidate counts when the same failure occurs; then the run that showed it, which is a whole schedule, is
 // the next one to shorten. So the result has always been seen to fail.
 #pragma once
