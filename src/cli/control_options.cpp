@@ -53,6 +53,26 @@ Result<void> ControlOptions::apply(LaunchOptions& launch) const {
   return {};
 }
 
+CLI::Validator whole_number(uint64_t least) {
+  const auto check = [least](const std::string& text) -> std::string {
+    uint64_t number = 0;
+    const char* stop = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), stop, number);
+    if (error == std::errc() && end == stop && number >= least) return "";
+    return fmt::format("'{}' is not a whole number{}", text,
+                       least == 0 ? "" : fmt::format(" from {} on", least));
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator duration_value() {
+  const auto check = [](const std::string& text) -> std::string {
+    const auto duration = parse_duration(text);
+    return duration ? "" : fmt::format("{}; {}", duration.error().what, duration.error().next);
+  };
+  return CLI::Validator(check, "");
+}
+
 void add_launch_options(CLI::App& verb, ControlOptions& options) {
   verb.add_option("--substrate", options.substrate,
                   "fibres: one kernel thread plays all (default); threads: real threads, one at a time");
@@ -63,10 +83,12 @@ void add_launch_options(CLI::App& verb, ControlOptions& options) {
   verb.add_option("--stdin", options.input,
                   "A file that each run reads as standard input; - takes all of heddle's own");
   verb.add_option(
-      "--patience", options.patience,
-      "How long the program may do nothing at all before heddle asks what it waits for (default 10s)");
+          "--patience", options.patience,
+          "How long the program may do nothing at all before heddle asks what it waits for (default 10s)")
+      ->check(duration_value());
   verb.add_option("--livelock-bound", options.livelock_bound,
-                  "Events without any change after which spinning threads are a livelock (default 20000)");
+                  "Events without any change after which spinning threads are a livelock (default 20000)")
+      ->check(whole_number());
 }
 
 void add_rule_options(CLI::App& verb, ControlOptions& options) {
@@ -79,7 +101,8 @@ void add_rule_options(CLI::App& verb, ControlOptions& options) {
       ->allow_extra_args(false);
   verb.add_flag("--spurious-wakeups", options.spurious_wakeups,
                 "Waits for condition variables may end without a signal, as the standards allow");
-  verb.add_option("--max-events", options.max_events, "Give a run up after so many events");
+  verb.add_option("--max-events", options.max_events, "Give a run up after so many events")
+      ->check(whole_number());
 }
 
 std::string counted(uint64_t count, std::string_view noun) {

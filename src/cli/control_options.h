@@ -30,6 +30,10 @@ void add_launch_options(CLI::App& verb, ControlOptions& options);
 // What a run may do and what counts as a failure: for run and hunt.
 void add_rule_options(CLI::App& verb, ControlOptions& options);
 
+// What an option takes: a number without a sign (CLI11 makes a huge one of -1), at least `least`; a duration.
+CLI::Validator whole_number(uint64_t least = 0);
+CLI::Validator duration_value();
+
 // "3 runs", "1 run"
 std::string counted(uint64_t count, std::string_view noun);
 

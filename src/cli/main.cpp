@@ -52,7 +52,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const std::string verb = argc > 1 && verbs.has(argv[1]) ? std::string(argv[1]) + " " : "";
+    fmt::print(stderr, "heddle: {}\n  next: heddle {}--help\n", error.what(), verb);
+    return static_cast<int>(ExitCode::usage);
   }
   const Result<ExitCode> result = verbs.run();
   if (result) return static_cast<int>(*result);

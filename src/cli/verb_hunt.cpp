@@ -3,12 +3,10 @@
 #include <unistd.h>
 
 #include "base/duration.h"
-#include "base/files.h"
 #include "base/process.h"
 #include "cli/control_options.h"
 #include "driver/hunt.h"
 #include "replay/interrupt.h"
-#include "schedule/schedule_text.h"
 
 namespace heddle {
 namespace {
@@ -191,6 +189,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   ControlSetup setup = HEDDLE_TRY(setup_command(given.command, given.control.environment));
   HEDDLE_TRY(given.control.apply(setup.launch));
   setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
+  HEDDLE_TRY(check_output(given.output));
   const InterruptGuard guard;
   ProgramExecutor executor(*setup.program, setup.launch);
   ProgressLine line(!common.quiet && !common.json);
@@ -200,6 +199,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   };
 
   std::string output;
+  std::optional<Error> unwritten;
   std::string told_reason;
   HuntEvents events;
   events.progress = [&](const HuntState& state) {
@@ -211,10 +211,20 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     line.show_now_and_then(progress_text(state));
   };
   events.found = [&](const Execution& execution) -> Result<void> {
-    if (!execution.schedule_complete) return {};
-    if (output.empty())
-      output = given.output.empty() ? free_schedule_name(setup.program->executable()).string() : given.output;
-    return write_file(output, schedule_text(execution.schedule));
+    if (!execution.schedule_complete || unwritten) return {};
+    const auto save = [&]() -> Result<std::string> {
+      const std::string file = output.empty() ? given.output : output;
+      if (file.empty())
+        return HEDDLE_TRY(save_new_schedule(setup.program->executable(), execution.schedule)).string();
+      HEDDLE_TRY(save_schedule(file, execution.schedule));
+      return file;
+    };
+    const Result<std::string> saved = save();
+    if (saved)
+      output = *saved;
+    else
+      unwritten = saved.error();  // what was found must be told first
+    return {};
   };
   events.shortening = [&](const Execution& execution) {
     line.show(fmt::format("found: {}; shortening", execution.failure->identity));
@@ -235,6 +245,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     print_json(to_json(*result, executor, options, output));
   else
     print_result(*result, options, output, common);
+  if (unwritten) return *unwritten;
   return exit_code(*result);
 }
 
@@ -251,19 +262,23 @@ void add_hunt(VerbSet& verbs) {
       "  heddle hunt --fail-exit-code nonzero -- ./app\n"
       "Exit codes: 0 all runs were made and none failed, 10 failure, 12 a limit or Ctrl-C came first.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
-  verb->add_option("--runs", options->runs, "How many runs at most (default 100000; no limit with --time)");
+  verb->add_option("--runs", options->runs, "How many runs at most (default 100000; no limit with --time)")
+      ->check(whole_number(1));
   verb->add_option("--time", options->time,
-                   "How long at most, such as 30s or 5m (default 60s; no limit with --runs)");
+                   "How long at most, such as 30s or 5m (default 60s; no limit with --runs)")
+      ->check(duration_value());
   verb->add_option("--strategy", options->strategy,
                    "mix (default: all in turn), nonpreemptive, random, pct[:DEPTH] or pos");
-  verb->add_option("--seed", options->seed, "Of the first run; each further run has the next (default 1)");
+  verb->add_option("--seed", options->seed, "Of the first run; each further run has the next (default 1)")
+      ->check(whole_number());
   verb->add_option(
       "-o,--output", options->output,
       "Where the schedule of the failure goes; default APP.heddle, APP.1.heddle, ...: the first that is "
       "not there yet");
   verb->add_flag("--no-shorten", options->no_shorten, "Keep the schedule as it was found");
   verb->add_option("--shorten-time", options->shorten_time,
-                   "How long to look for shorter schedules (default 20s)");
+                   "How long to look for shorter schedules (default 20s)")
+      ->check(duration_value());
   add_rule_options(*verb, options->control);
   add_launch_options(*verb, options->control);
   verb->add_option("APP", options->command, "The program and its arguments")->required();

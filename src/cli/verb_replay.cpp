@@ -95,8 +95,7 @@ void add_replay(VerbSet& verbs) {
       "not fit.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
   verb->add_option("SCHEDULE", options->schedule, "A schedule that hunt, solve or run wrote")->required();
-  verb->add_option("--times", options->times, "How often (default 1)")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
+  verb->add_option("--times", options->times, "How often (default 1)")->check(whole_number(1));
   verb->add_flag("--gdb", options->gdb, "Open gdb on the replay, with real threads");
   verb->add_option("--gdb-command", options->gdb_commands,
                    "Let gdb execute this at the beginning of main() and end; may be repeated")

@@ -1,12 +1,10 @@
 // heddle run: one controlled run, with the program's own output.
 #include <fmt/core.h>
 
-#include "base/files.h"
 #include "base/process.h"
 #include "cli/control_options.h"
 #include "replay/interrupt.h"
 #include "schedule/measures.h"
-#include "schedule/schedule_text.h"
 
 namespace heddle {
 namespace {
@@ -84,6 +82,8 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   else
     setup.launch.input = HEDDLE_TRY(open_input(options.control.input));
 
+  if (!options.output.empty()) HEDDLE_TRY(check_output(options.output));
+
   const InterruptGuard guard;
   ProgramExecutor executor(*setup.program, setup.launch);
   const Execution run = HEDDLE_TRY(executor.execute({.strategy = strategy,
@@ -92,7 +92,7 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
                                                      .rules = rules,
                                                      .keep_schedule = true}));
   if (!options.output.empty() && !run.schedule.threads.empty())
-    HEDDLE_TRY(write_file(options.output, schedule_text(run.schedule)));
+    HEDDLE_TRY(save_schedule(options.output, run.schedule));
   print_result(run, options, common);
   return exit_code_of(run);
 }
@@ -110,7 +110,7 @@ void add_run(VerbSet& verbs) {
       "Exit codes: 0 no failure, 10 failure, 12 undecided, 13 the schedule cannot be followed.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
   verb->add_option("--strategy", options->strategy, "nonpreemptive (default), random, pct[:DEPTH] or pos");
-  verb->add_option("--seed", options->seed, "Of the strategy (default 1)");
+  verb->add_option("--seed", options->seed, "Of the strategy (default 1)")->check(whole_number());
   verb->add_option("--schedule", options->schedule,
                    "Follow this schedule; behind a prefix the strategy goes on");
   verb->add_option("-o,--output", options->output, "Write the schedule of the run");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/files.h"
 #include "schedule/schedule_text.h"
@@ -107,6 +108,12 @@ Result<ControlSetup> setup_schedule(const Schedule& schedule, const fs::path& pr
 
 Result<Schedule> load_schedule(const fs::path& file) {
   const std::string text = HEDDLE_TRY(read_file(file));
+  // The parser would speak of the first strange character.
+  if (text.find('\0') != std::string::npos)
+    return Error{.what = "this is no schedule",
+                 .where = file,
+                 .why = text.starts_with("\177ELF") ? "it is a program or a library" : "it is not a text file",
+                 .next = "name a file that hunt or run wrote, such as app.heddle"};
   return read_schedule(text, file);
 }
 
@@ -124,10 +131,45 @@ Result<int> open_input(const std::string& name) {
   return copy;
 }
 
-fs::path free_schedule_name(const fs::path& program) {
+Result<void> check_output(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const std::string next = "name another file: -o FILE";
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored))
+    return Error{.what = "the schedule cannot be written: this is a folder", .where = file, .next = next};
+  const bool ordinary = !fs::exists(file, ignored) || fs::is_regular_file(fs::symlink_status(file, ignored));
+  if (::access((ordinary ? folder : file).c_str(), W_OK) == 0) return {};
+  Error error = system_error("the schedule cannot be written", file.empty() ? fs::current_path() : file);
+  error.next = next;
+  return error;
+}
+
+Result<void> save_schedule(const fs::path& file, const Schedule& schedule) {
+  const std::string text = schedule_text(schedule);
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(file, ignored);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return write_file(file, text);
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out) return system_error("cannot write", file);
+  return {};
+}
+
+Result<fs::path> save_new_schedule(const fs::path& program, const Schedule& schedule) {
   const std::string name = program.filename();
   fs::path file = name + ".heddle";
-  for (int i = 1; fs::exists(file); ++i) file = fmt::format("{}.{}.heddle", name, i);
+  int fd = -1;
+  for (int i = 1; fd < 0; ++i) {
+    fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) return system_error("cannot create", file);
+    if (fd < 0) file = fmt::format("{}.{}.heddle", name, i);
+  }
+  ::close(fd);
+  if (Result<void> written = write_file(file, schedule_text(schedule)); !written) {
+    ::unlink(file.c_str());
+    return std::move(written).error();
+  }
   return file;
 }
 

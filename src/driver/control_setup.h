@@ -31,8 +31,15 @@ Result<Schedule> load_schedule(const std::filesystem::path& file);
 // input if it is an ordinary file, else nothing. Returns -1 for nothing.
 Result<int> open_input(const std::string& name);
 
-// Where hunt puts a schedule when the user names no file: NAME.heddle, NAME.1.heddle, ... in the current
-// folder, the first that does not exist.
-std::filesystem::path free_schedule_name(const std::filesystem::path& program);
+// Can a schedule be written there? Asked before much time is spent. Empty: in the current folder.
+Result<void> check_output(const std::filesystem::path& file);
+
+// A file is replaced as a whole, so that no half-written one is ever seen; what is no ordinary file (/dev/null,
+// a pipe, a symbolic link) is written to.
+Result<void> save_schedule(const std::filesystem::path& file, const Schedule& schedule);
+
+// When the user names no file: into NAME.heddle, NAME.1.heddle, ... in the current folder, the first that does
+// not exist, even when several hunts write at the same time.
+Result<std::filesystem::path> save_new_schedule(const std::filesystem::path& program, const Schedule& schedule);
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "abi/hooks.h"
 #include "base/files.h"
@@ -25,19 +26,36 @@ std::vector<std::string> source_files(const Program& program) {
   return files;
 }
 
+// By its runtime, which is linked in, or by what the code calls of it (names are gone when the file is
+// stripped).
+bool has_sanitizer(const Program& program) {
+  const auto of_sanitizer = [](std::string_view name) {
+    return std::ranges::any_of(std::to_array<std::string_view>({"__sanitizer_", "__asan_", "__tsan_", "__msan_",
+                                                                "__hwasan_", "__ubsan_handle_"}),
+                               [&](std::string_view prefix) { return name.starts_with(prefix); });
+  };
+  return std::ranges::any_of(program.foreign_functions(), of_sanitizer) ||
+         std::ranges::any_of(program.module().functions(), [&](const llvm::Function& function) {
+           return function.isDeclaration() && of_sanitizer(std::string_view(function.getName()));
+         });
+}
+
 }  // namespace
 
 Result<fs::path> find_program(const std::string& word, const fs::path& folder) {
   const Error missing{.what = fmt::format("there is no program '{}'", word),
                       .where = folder,
                       .next = "give the path of an executable built with heddle cc, such as ./app"};
-  if (word.find('/') == std::string::npos) {
+  if (word.find('/') == std::string::npos && word != "." && word != "..") {
     const fs::path found = find_in_path(word);
     if (found.empty()) return missing;
     return found;
   }
   const fs::path file = (folder / word).lexically_normal();
   std::error_code ignored;
+  if (fs::is_directory(file, ignored))
+    return Error{
+        .what = fmt::format("'{}' is a folder, not a program", word), .where = folder, .next = missing.next};
   if (!fs::is_regular_file(file, ignored)) return missing;
   return file;
 }
@@ -63,9 +81,17 @@ ControlledProgram::ControlledProgram(fs::path executable, fs::path variant, std:
       source_folder_(common_folder(source_files(*program_))) {}
 
 Result<std::unique_ptr<ControlledProgram>> ControlledProgram::open(const fs::path& executable) {
+  std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(executable));
+  if (has_sanitizer(*program))
+    return Error{
+        .what = "a controlled run needs a program without sanitizers",
+        .where = executable,
+        .why =
+            "it was built with -fsanitize=...: the sanitizer takes over the functions that heddle must take "
+            "over (malloc, pthread_create, ...)",
+        .next = "build it without -fsanitize; heddle finds uses of freed memory by itself"};
   const VariantRecipe* recipe = HEDDLE_TRY(find_variant("control"));
   const Variant variant = HEDDLE_TRY(obtain_variant(executable, *recipe));
-  std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(executable));
   CodeSymbols symbols = HEDDLE_TRY(CodeSymbols::open(variant.executable));
   const ElfFile elf = HEDDLE_TRY(ElfFile::open(variant.executable));
   return std::unique_ptr<ControlledProgram>(new ControlledProgram(
