@@ -164,6 +164,11 @@ static inline void* read_access(const void* at, uint64_t size, uint32_t site, ui
   return from;
 }
 
+/* A bad address fails here and not when the store becomes visible, in the middle of something else. */
+static void touch(uint8_t* at) {
+  __asm__ volatile("lock orb $0, %0" : "+m"(*at)); /* others may share the memory with the program */
+}
+
 static inline void* write_access(void* at, uint64_t size, uint32_t site, uint32_t order) {
   if (!rt.active || size == 0) return at;
   struct rt_thread* self = access_op(HEDDLE_EVENT_write, at, size, site, order);
@@ -175,7 +180,8 @@ static inline void* write_access(void* at, uint64_t size, uint32_t site, uint32_
     open_access(self, HEDDLE_EVENT_write, at, size, value_at(at, size), false, __builtin_frame_address(0));
     return at;
   }
-  (void)*(volatile uint8_t*)at; /* a bad address fails here and not when the store becomes visible */
+  touch(at);
+  touch((uint8_t*)at + size - 1);
   if (self->buffered == (rt.plan.buffer_limit != 0 ? rt.plan.buffer_limit : 64))
     rt_flush_one(self, self->oldest);
   struct rt_store* store = rt_buffer_store(self, at, size, site, release);

@@ -9,7 +9,7 @@
  * spin loops buffers.c     store buffers of TSO and PSO failure.c     how executions end otherwise than well
  *   reset.c       memory as it was before main(); memory.c: the runtime's own
  *   children.c    fork
- *   signals.c     signals between threads, masks, sigwait
+ *   signals.c     signals between threads, masks, sigwait; handlers.c: handlers; jumps.c: longjmp
  *   heap.h        deterministic addresses, quarantine: heap.c, allocation.c, heap_report.c, heap_reset.c,
  * mappings.c clock.c, sleep.c, timers.c, identity.c, random.c, files.c   virtual time, ids, random numbers,
  * descriptors mutex.c, condition.c, rwlock.c, semaphore.c, once.c, keys.c, futex.c, c11.c   synchronisation
@@ -26,6 +26,7 @@
 #define HEDDLE_RUNTIME_CONTROL_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,7 +70,8 @@ struct rt_read {
 };
 #define RT_READS 16
 
-struct rt_store; /* buffers.c */
+struct rt_store;   /* buffers.c */
+struct rt_running; /* handlers.c */
 
 struct rt_thread {
   uint32_t index; /* order of creation */
@@ -114,7 +116,10 @@ struct rt_thread {
   void* destructors;                                      /* threads.c: thread-local objects */
   void* key_values;                                       /* keys.c: allocated with rt_scratch */
   uint64_t pending_signals, signal_mask, awaited_signals; /* signals.c: bit n - 1 is signal n */
-  uint64_t drawn;                                         /* random numbers, so far: random.c */
+  struct rt_running* handlers;                            /* handlers.c: those that run, innermost first */
+  int fault;                                              /* handlers.c: the handler of this fault runs */
+  const void* fault_address;
+  uint64_t drawn; /* random numbers, so far: random.c */
   char name[16];
 };
 
@@ -122,6 +127,7 @@ struct rt_globals {
   bool active;    /* executing under control; before, every operation succeeds at once */
   bool following; /* a given schedule */
   bool forked;    /* a child of the program: not under control any more */
+  bool walking;   /* over the stack after the end: a broken one may make this crash */
   bool internal;  /* the runtime itself calls into libc: memory it takes there is not the program's */
   struct rt_thread* current;
   struct rt_thread* threads; /* HEDDLE_CONTROL_MAX_THREADS */
@@ -330,11 +336,31 @@ void rt_run_destructors(struct rt_thread* self); /* thread-local objects, then k
 void rt_run_key_destructors(struct rt_thread* self); /* keys.c */
 _Noreturn void rt_exit_thread(struct rt_thread* self, void* result);
 /* signals.c */
+#define RT_HANG_SIGNAL (SIGRTMAX - 1) /* from heddle: why does nothing happen? */
+#define RT_CANCEL_SIGNAL (1ull << 31) /* as in the C library: for threads that may be cancelled at any time */
+/* Signals arrive from outside between any two instructions. */
+static inline void rt_set_pending(struct rt_thread* thread, uint64_t signals) {
+  __atomic_fetch_or(&thread->pending_signals, signals, __ATOMIC_RELAXED);
+}
+static inline void rt_clear_pending(struct rt_thread* thread, uint64_t signals) {
+  __atomic_fetch_and(&thread->pending_signals, ~signals, __ATOMIC_RELAXED);
+}
 static inline bool rt_signal_pending(const struct rt_thread* thread) {
   return (thread->pending_signals & ~thread->signal_mask) != 0;
 }
+uint64_t rt_signals_in(const sigset_t* set);
 void rt_deliver_signals(struct rt_thread* self); /* runs handlers */
 bool rt_send_to_process(int number);             /* false: nobody takes it, the default action is to be done */
+void rt_signal_arrived(int number, const siginfo_t* information); /* from outside */
+bool rt_signals_restart(const struct rt_thread* self);            /* pending ones: all have SA_RESTART */
+/* handlers.c */
+struct sigaction rt_action_of(int number);
+void rt_call_handler(int number, siginfo_t* information);
+void rt_leave_handlers(struct rt_thread* self, const void* to, bool restore_mask); /* by a jump to this frame */
+void rt_own_handler(int number, void (*handler)(int, siginfo_t*, void*)); /* where the program has none */
+bool rt_handles_faults(uintptr_t function); /* does it call the program's handlers of faults? */
+int rt_fault_at_hand(void); /* called from the program's handler of a fault: its number, else 0 */
+void rt_handlers_reset(void);
 /* failure.c */
 void rt_failure_init(void);
 void rt_failure_thread_init(void); /* alternate stack of a kernel thread */

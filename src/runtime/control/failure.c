@@ -21,8 +21,18 @@
 #define ALTERNATE_STACK 65536
 
 /* ---- the stack, into the result */
+struct walk {
+  struct heddle_result* result;
+  bool in_handler; /* so far: of a crash that the program handles, what it does then is of less interest */
+};
+
 static _Unwind_Reason_Code frame(struct _Unwind_Context* context, void* argument) {
-  struct heddle_result* result = argument;
+  struct walk* walk = argument;
+  struct heddle_result* result = walk->result;
+  if (walk->in_handler && rt_handles_faults(_Unwind_GetRegionStart(context))) {
+    walk->in_handler = false;
+    result->stack_size = 0;
+  }
   int before = 0; /* frames of signals stand at the instruction, calls behind it */
   const uint64_t at = _Unwind_GetIPInfo(context, &before);
   if (at == 0 || result->stack_size == HEDDLE_CONTROL_MAX_STACK) return _URC_END_OF_STACK;
@@ -31,8 +41,6 @@ static _Unwind_Reason_Code frame(struct _Unwind_Context* context, void* argument
 }
 
 /* ---- the end */
-RT_STATE static bool walking;
-
 _Noreturn void rt_finish(enum heddle_outcome outcome) {
   struct heddle_result* result = &rt.block->result;
   rt.active = false;
@@ -47,9 +55,10 @@ _Noreturn void rt_finish(enum heddle_outcome outcome) {
   result->load_base = rt.base;
   rt_close_step(rt.current);
   if (outcome != HEDDLE_OUTCOME_passed) {
-    walking = true; /* a broken stack may make this crash */
-    _Unwind_Backtrace(frame, result);
-    walking = false;
+    rt.walking = true;
+    struct walk walk = {.result = result, .in_handler = outcome == HEDDLE_OUTCOME_signal};
+    _Unwind_Backtrace(frame, &walk);
+    rt.walking = false;
   }
   rt_end_execution();
 }
@@ -176,7 +185,8 @@ _Noreturn void rt_standstill(void) {
 
 /* Before main(), or in a child that the program forked: as without us. */
 static _Noreturn void die_by(int number) {
-  signal(number, SIG_DFL);
+  const uint64_t by_default[4] = {0};
+  RT_SYS4(SYS_rt_sigaction, number, by_default, NULL, 8);
   RT_SYS3(SYS_tgkill, RT_SYS0(SYS_getpid), RT_SYS0(SYS_gettid), number);
   for (;;) RT_SYS1(SYS_exit_group, 128 + number);
 }
@@ -248,8 +258,8 @@ void abort(void) {
 /* ---- signals */
 static void on_signal(int number, siginfo_t* information, void* context) {
   (void)context;
-  if (walking) {
-    walking = false;
+  if (rt.walking) {
+    rt.walking = false;
     rt_end_execution();
   }
   if (!rt.active) die_by(number);
@@ -282,11 +292,9 @@ void rt_failure_thread_init(void) {
 
 void rt_failure_init(void) {
   rt_failure_thread_init();
-  struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
   static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) sigaction(numbers[i], &action, NULL);
-  action.sa_sigaction = on_hang;
-  sigaction(SIGRTMAX - 1, &action, NULL);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) rt_own_handler(numbers[i], on_signal);
+  rt_own_handler(RT_HANG_SIGNAL, on_hang);
   if (_ZSt13set_terminatePFvvE != NULL) default_terminate = _ZSt13set_terminatePFvvE(on_terminate);
 }
 
@@ -298,6 +306,12 @@ static bool failing_code(int code) {
 _Noreturn void rt_exit_now(int code) {
   rt.block->result.exit_code = code & 255;
   rt_settle(rt.current);
+  /* A program that tells of its crash by itself and exits has crashed all the same. */
+  rt.block->result.number = rt_fault_at_hand();
+  if (rt.block->result.number != 0) {
+    rt.block->result.address = (uint64_t)(uintptr_t)rt.current->fault_address;
+    rt_finish(HEDDLE_OUTCOME_signal);
+  }
   if (failing_code(code)) {
     rt.block->result.number = code & 255;
     rt_fail(HEDDLE_OUTCOME_exit_code, "");

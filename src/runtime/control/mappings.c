@@ -131,6 +131,15 @@ int munmap(void* address, size_t length) {
   return result == 0 ? 0 : (errno = (int)-result, -1);
 }
 
+int mprotect(void* address, size_t length, int protection) {
+  heap_prepare();
+  if (!is_ours((uint64_t)(uintptr_t)address, pages(length)))
+    needs_fresh_process("mprotect of memory that was there before main()");
+  if (rt.active) rt_heap_event(address, length); /* others may be about to touch it */
+  const long result = RT_SYS3(SYS_mprotect, address, length, protection);
+  return result == 0 ? 0 : (errno = (int)-result, -1);
+}
+
 /* What grows moves to the thread's next address: whether there is room behind it depends on other threads. */
 void* mremap(void* old, size_t old_length, size_t new_length, int flags, ...) {
   heap_prepare();

@@ -125,6 +125,7 @@ void rt_reset(void) {
   rt_heap_reset();
   rt_slots_reset();
   __libc_single_threaded = single_threaded; /* pthreads that are left are no threads of the program */
+  rt_handlers_reset();
 }
 
 void rt_lasting_change_begin(void) {
@@ -168,8 +169,7 @@ static void on_system_call(int number, siginfo_t* information, void* context) {
 }
 
 void rt_trap_system_calls(void) {
-  struct sigaction action = {.sa_sigaction = on_system_call, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-  sigaction(SIGSYS, &action, NULL);
+  rt_own_handler(SIGSYS, on_system_call);
   struct sock_filter filter[] = {
       LOAD(NUMBER), ALLOW_IF(SYS_futex), ALLOW_IF(SYS_rt_sigprocmask), ALLOW_IF(SYS_rt_sigreturn),
       ALLOW_IF(SYS_rt_sigaction), ALLOW_IF(SYS_sigaltstack), ALLOW_IF(SYS_mmap), ALLOW_IF(SYS_munmap),

@@ -2,13 +2,14 @@
  *
  * They are kept per thread, in the model: a handler runs when its thread reaches its next event, a thread in
  * sigwait goes on when one of its signals is there. A signal to the process goes to a thread that waits for it,
- * else to the eldest that does not block it, else to the eldest, where it stays pending. Signals from outside
- * are the kernel's business; masks are not passed on to it.
+ * else to the eldest that does not block it, else to the eldest, where it stays pending. Masks are not passed
+ * on to the kernel. Handlers: handlers.c.
  */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "runtime/control/control.h"
 #include "runtime/control/switching.h"
@@ -18,14 +19,13 @@ static uint64_t bit(int number) {
 }
 
 /* What is not in the first 64 signals does not exist on Linux. */
-static uint64_t bits_of(const sigset_t* set) {
+uint64_t rt_signals_in(const sigset_t* set) {
   uint64_t bits;
   memcpy(&bits, set, sizeof bits);
   return bits;
 }
 
 static void set_of(uint64_t bits, sigset_t* set) {
-  memset(set, 0, sizeof *set);
   memcpy(set, &bits, sizeof bits);
 }
 
@@ -34,71 +34,107 @@ static int failed(int error) {
   return -1;
 }
 
-/* ---- handlers */
-struct kernel_action {
-  void* handler;
-  unsigned long flags;
-  void* restorer;
-  uint64_t mask;
+/* ---- what is pending */
+/* What came with signals, in order; those of number 32 and above may wait several times. */
+struct queued {
+  uint32_t thread;
+  siginfo_t information;
 };
+#define QUEUE 256
+static struct queued queue[QUEUE];
+static uint32_t queue_size;
+RT_STATE static siginfo_t from_outside[65];
 
-static struct kernel_action action_of(int number) {
-  struct kernel_action action = {0};
-  RT_SYS4(SYS_rt_sigaction, number, NULL, &action, 8);
-  return action;
+static bool is_ignored(int number) {
+  const sighandler_t handler = rt_action_of(number).sa_handler;
+  return handler == SIG_IGN || (handler == SIG_DFL && (number == SIGCHLD || number == SIGURG ||
+                                                       number == SIGWINCH || number == SIGCONT));
 }
 
-static bool ignored_by_default(int number) {
-  return number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT;
+/* False: there is no room. */
+static bool post(struct rt_thread* to, const siginfo_t* information) {
+  const int number = information->si_signo;
+  if (((to->signal_mask | to->awaited_signals) & bit(number)) == 0 && is_ignored(number)) return true;
+  if (number < 32 && (to->pending_signals & bit(number)) != 0) return true;
+  if (queue_size == QUEUE) return false;
+  queue[queue_size++] = (struct queued){.thread = to->index, .information = *information};
+  rt_set_pending(to, bit(number));
+  return true;
 }
 
-/* The runtime's own handlers stand where the program has none. */
-static bool is_failure(int number) {
-  return number == SIGABRT || number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
-         number == SIGTRAP;
+static siginfo_t take(struct rt_thread* self, int number) {
+  siginfo_t taken = from_outside[number];
+  uint32_t found = 0, kept = 0;
+  for (uint32_t i = 0; i < queue_size; ++i) {
+    const bool fits = queue[i].thread == self->index && queue[i].information.si_signo == number;
+    if (fits && found++ == 0)
+      taken = queue[i].information;
+    else
+      queue[kept++] = queue[i];
+  }
+  queue_size = kept;
+  if (found < 2) rt_clear_pending(self, bit(number));
+  taken.si_signo = number;
+  return taken;
 }
 
+/* ---- handlers */
 static void deliver(struct rt_thread* self, int number) {
-  const struct kernel_action action = action_of(number);
-  if (action.handler == (void*)SIG_IGN) return;
-  if (action.handler == (void*)SIG_DFL && ignored_by_default(number)) return;
-  if (action.handler == (void*)SIG_DFL || is_failure(number)) {
+  siginfo_t information = take(self, number);
+  if (is_ignored(number)) return;
+  if (rt_action_of(number).sa_handler == SIG_DFL) {
     rt.block->result.number = number;
     rt_fail(number == SIGABRT ? HEDDLE_OUTCOME_abort : HEDDLE_OUTCOME_signal, "");
   }
-  const struct rt_op op = self->op; /* the handler's own events come between */
-  const uint64_t mask = self->signal_mask;
-  const int saved = errno;
-  self->signal_mask |= action.mask | bit(number);
-  siginfo_t information = {.si_signo = number, .si_code = SI_TKILL};
-  if ((action.flags & SA_SIGINFO) != 0)
-    ((void (*)(int, siginfo_t*, void*))action.handler)(number, &information, NULL);
-  else
-    ((void (*)(int))action.handler)(number);
-  errno = saved;
-  self->signal_mask = mask;
-  self->op = op;
+  rt_call_handler(number, &information);
+}
+
+bool rt_signals_restart(const struct rt_thread* self) {
+  uint64_t rest = self->pending_signals & ~self->signal_mask & ~RT_CANCEL_SIGNAL;
+  for (; rest != 0; rest &= rest - 1)
+    if ((rt_action_of(__builtin_ctzll(rest) + 1).sa_flags & SA_RESTART) == 0) return false;
+  return true;
 }
 
 void rt_deliver_signals(struct rt_thread* self) {
   while (rt_signal_pending(self)) {
-    const int number = __builtin_ctzll(self->pending_signals & ~self->signal_mask) + 1;
-    self->pending_signals &= ~bit(number);
-    deliver(self, number);
+    if ((self->pending_signals & RT_CANCEL_SIGNAL) != 0) {
+      rt_clear_pending(self, RT_CANCEL_SIGNAL);
+      if (self->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS) rt_cancellation_point(self);
+      continue;
+    }
+    deliver(self, __builtin_ctzll(self->pending_signals & ~self->signal_mask) + 1);
   }
 }
 
 /* ---- sending */
-int pthread_kill(pthread_t handle, int number) {
+static siginfo_t with_value(int number, union sigval value) {
+  siginfo_t information = {.si_signo = number, .si_code = SI_QUEUE};
+  information.si_pid = getpid();
+  information.si_value = value;
+  return information;
+}
+
+static int send_to_thread(pthread_t handle, int number, const siginfo_t* information) {
   if (number < 0 || number > 64) return EINVAL;
   if (!rt.active) return (int)-RT_SYS2(SYS_kill, RT_SYS0(SYS_getpid), number);
   struct rt_thread* self = rt_sync(HEDDLE_SYNC_thread_kill, (const void*)(uintptr_t)handle);
   rt_perform(self);
   struct rt_thread* target = rt_thread_of(handle);
   if (target == NULL) return rt_result(self, ESRCH);
-  if (number != 0 && target->state == RT_ALIVE) target->pending_signals |= bit(number);
+  if (number != 0 && target->state == RT_ALIVE && !post(target, information)) return rt_result(self, EAGAIN);
   if (rt_signal_pending(self)) rt_deliver_signals(self);
   return rt_result(self, 0);
+}
+
+int pthread_kill(pthread_t handle, int number) {
+  const siginfo_t information = {.si_signo = number, .si_code = SI_TKILL, .si_pid = getpid()};
+  return send_to_thread(handle, number, &information);
+}
+
+int pthread_sigqueue(pthread_t handle, int number, const union sigval value) {
+  const siginfo_t information = with_value(number, value);
+  return send_to_thread(handle, number, &information);
 }
 
 int raise(int number) {
@@ -118,14 +154,38 @@ static struct rt_thread* receiver(int number) {
   return unblocked != NULL ? unblocked : &rt.threads[rt.live[0]];
 }
 
-bool rt_send_to_process(int number) {
-  if (action_of(number).handler == (void*)SIG_DFL && (number == SIGKILL || number == SIGSTOP)) return false;
+/* Whether there was room for it. */
+static bool send_to_process(const siginfo_t* information) {
   struct rt_thread* self = rt_sync(HEDDLE_SYNC_thread_kill, NULL);
   rt_perform(self);
-  receiver(number)->pending_signals |= bit(number);
+  const bool sent = post(receiver(information->si_signo), information);
   if (rt_signal_pending(self)) rt_deliver_signals(self);
-  rt_result(self, 0);
+  rt_result(self, sent ? 0 : EAGAIN);
+  return sent;
+}
+
+bool rt_send_to_process(int number) {
+  if (number == SIGKILL || number == SIGSTOP) return false;
+  const siginfo_t information = {.si_signo = number, .si_code = SI_USER, .si_pid = getpid()};
+  send_to_process(&information);
   return true;
+}
+
+int sigqueue(pid_t id, int number, const union sigval value) {
+  if (number < 0 || number > 64) return failed(EINVAL);
+  if (rt.forked || id != getpid()) {
+    int (*real)(pid_t, int, union sigval) = (int (*)(pid_t, int, union sigval))rt_real("sigqueue");
+    return real(id, number, value);
+  }
+  if (!rt.active || number == 0) return kill(id, number);
+  const siginfo_t information = with_value(number, value);
+  return send_to_process(&information) ? 0 : failed(EAGAIN);
+}
+
+/* In a handler of the kernel: between any two instructions, of the runtime too. */
+void rt_signal_arrived(int number, const siginfo_t* information) {
+  from_outside[number] = *information;
+  rt_set_pending(receiver(number), bit(number));
 }
 
 /* ---- masks */
@@ -133,7 +193,7 @@ int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) {
   struct rt_thread* self = rt.current;
   const uint64_t before = self->signal_mask;
   if (set != NULL) {
-    const uint64_t bits = bits_of(set) & ~(bit(SIGKILL) | bit(SIGSTOP));
+    const uint64_t bits = rt_signals_in(set) & ~(bit(SIGKILL) | bit(SIGSTOP) | RT_CANCEL_SIGNAL);
     if (how == SIG_BLOCK)
       self->signal_mask |= bits;
     else if (how == SIG_UNBLOCK)
@@ -164,7 +224,7 @@ static bool signal_there(const struct rt_thread* self) {
          rt_cancel_pending(self);
 }
 
-static int wait_for_signal(uint64_t awaited, const struct timespec* limit) {
+static int wait_for_signal(uint64_t awaited, const struct timespec* limit, siginfo_t* information) {
   if (!rt.active) rt_unsupported("waiting for a signal before main()");
   struct rt_thread* self = rt.current;
   rt_cancellation_point(self);
@@ -183,7 +243,8 @@ static int wait_for_signal(uint64_t awaited, const struct timespec* limit) {
   int number = 0;
   if (taken != 0) {
     number = __builtin_ctzll(taken) + 1;
-    self->pending_signals &= ~bit(number);
+    const siginfo_t got = take(self, number);
+    if (information != NULL) *information = got;
   }
   rt_result(self, number);
   if (number != 0) return number;
@@ -194,21 +255,17 @@ static int wait_for_signal(uint64_t awaited, const struct timespec* limit) {
 }
 
 int sigwaitinfo(const sigset_t* set, siginfo_t* information) {
-  const int number = wait_for_signal(bits_of(set), NULL);
-  if (number > 0 && information != NULL) *information = (siginfo_t){.si_signo = number, .si_code = SI_TKILL};
-  return number;
+  return wait_for_signal(rt_signals_in(set), NULL, information);
 }
 
 int sigtimedwait(const sigset_t* set, siginfo_t* information, const struct timespec* limit) {
   if (limit != NULL && !rt_valid_timespec(limit)) return failed(EINVAL);
-  const int number = wait_for_signal(bits_of(set), limit);
-  if (number > 0 && information != NULL) *information = (siginfo_t){.si_signo = number, .si_code = SI_TKILL};
-  return number;
+  return wait_for_signal(rt_signals_in(set), limit, information);
 }
 
 int sigwait(const sigset_t* set, int* number) {
   int got;
-  while ((got = wait_for_signal(bits_of(set), NULL)) < 0) {
+  while ((got = wait_for_signal(rt_signals_in(set), NULL, NULL)) < 0) {
   }
   *number = got;
   return 0;
@@ -216,13 +273,13 @@ int sigwait(const sigset_t* set, int* number) {
 
 int sigsuspend(const sigset_t* set) {
   const uint64_t before = rt.current->signal_mask;
-  rt.current->signal_mask = bits_of(set);
-  wait_for_signal(0, NULL);
+  rt.current->signal_mask = rt_signals_in(set);
+  wait_for_signal(0, NULL, NULL);
   rt.current->signal_mask = before;
   return failed(EINTR);
 }
 
 int pause(void) {
-  wait_for_signal(0, NULL);
+  wait_for_signal(0, NULL, NULL);
   return failed(EINTR);
 }

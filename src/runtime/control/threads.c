@@ -289,6 +289,7 @@ int pthread_cancel(pthread_t handle) {
   struct rt_thread* target = rt_thread_of(handle);
   if (target == NULL) return rt_result(self, ESRCH);
   if (target->state == RT_ALIVE) target->cancel_requested = true;
+  if (target->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS) rt_set_pending(target, RT_CANCEL_SIGNAL);
   if (target == self && self->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS) rt_cancellation_point(self);
   return rt_result(self, 0);
 }
