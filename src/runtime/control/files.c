@@ -1,11 +1,11 @@
-/* Waiting for descriptors: read, recv, accept, poll, select, epoll.
+/* Waiting for descriptors: read, recv, accept, write, send, poll, select, epoll.
  *
  * A call that would wait for a pipe, socket, terminal or the like becomes an event that is ready when poll()
- * says so; meanwhile other threads run, and may be the ones that write into the pipe. Then the system call is
+ * says so; meanwhile other threads run, and may be those at the other end of the pipe. Then the system call is
  * made, which does not wait any more. Time-outs are virtual (clock.c). Regular files never wait: calls on them
- * go through.
+ * go through, as does what is written to standard output and error, which heddle reads.
  *
- * Left to the system: writing and connecting, which rarely wait; MSG_WAITALL; what the C library reads for
+ * Left to the system: connecting, which rarely waits; MSG_WAITALL; what the C library reads and writes for
  * itself (fread, getline). heddle names such a call when it does wait.
  */
 #include <errno.h>
@@ -35,7 +35,15 @@ struct file_wait {
   const struct pollfd* files;
   uint64_t count;
   bool interrupted; /* a signal handler ran while everything waited */
+  uint64_t asked;   /* in vain, at this event */
+  uint64_t change;  /* and after so many changes */
 };
+
+/* Asking the system at every decision would take most of the time. The answer changes when the program does
+ * something to a descriptor (here), which is seen at once, or by what happens elsewhere, which is seen after
+ * some events or when nothing else can go on. */
+#define BELIEVED 32 /* events */
+RT_STATE static uint64_t changes;
 
 static long with_errno(long result) {
   if (result >= 0) return result;
@@ -54,10 +62,19 @@ static bool any_ready(const struct file_wait* wait) {
   return false;
 }
 
+static bool ask(struct file_wait* wait) {
+  if (any_ready(wait)) return true;
+  wait->asked = rt.events;
+  wait->change = changes;
+  return false;
+}
+
 static bool may_go_on(const struct rt_thread* thread) {
-  const struct file_wait* wait = thread->op.second;
-  return thread->timed_out || wait->interrupted || rt_signal_pending(thread) || rt_cancel_pending(thread) ||
-         any_ready(wait);
+  struct file_wait* wait = (struct file_wait*)thread->op.second;
+  if (thread->timed_out || wait->interrupted || rt_signal_pending(thread) || rt_cancel_pending(thread))
+    return true;
+  if (!rt.following && wait->change == changes && rt.events - wait->asked < BELIEVED) return false;
+  return ask(wait);
 }
 
 /* Waits for one of these files for up to so many nanoseconds; 0: does not wait, but others may run. False: a
@@ -65,7 +82,8 @@ static bool may_go_on(const struct rt_thread* thread) {
 static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanoseconds) {
   struct rt_thread* self = rt.current;
   rt_cancellation_point(self);
-  struct file_wait wait = {.files = files, .count = count};
+  heddle_control_blocking_done(); /* others run meanwhile: they are not in this call */
+  struct file_wait wait = {.files = files, .count = count, .change = UINT64_MAX};
   self = rt_sync(HEDDLE_SYNC_file_wait, (const void*)(uintptr_t)(count > 0 ? (unsigned)files[0].fd : 0));
   if (nanoseconds > 0) {
     self->op.second = &wait;
@@ -75,6 +93,7 @@ static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanose
   }
   rt_perform(self);
   self->op.second = NULL; /* `wait` ends with this function */
+  self->op.ready = NULL;
   rt_cancellation_point(self);
   return nanoseconds == 0 || self->timed_out || any_ready(&wait);
 }
@@ -82,6 +101,7 @@ static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanose
 /* Results of the outside world are values of the event: a replay that gets others has diverged. */
 static long finish(long result) {
   struct rt_thread* self = rt.current;
+  ++changes;
   rt_result(self, (int)result);
   if (result == -EAGAIN) rt_unchanged(self);
   return with_errno(result);
@@ -98,16 +118,22 @@ static bool is_nonblocking(int file) {
   return flags >= 0 && (flags & O_NONBLOCK) != 0;
 }
 
-/* Before a call that reads from a descriptor. False: it was interrupted. */
-static bool before_reading(int file, bool dont_wait) {
-  const struct pollfd files = {.fd = file, .events = POLLIN};
-  return wait_for(&files, 1, dont_wait || is_nonblocking(file) ? 0 : FOREVER);
+/* Before a call that reads from a descriptor (POLLIN) or writes to it (POLLOUT). False: it was interrupted. */
+static bool before_call(int file, short events, bool dont_wait) {
+  const struct pollfd files = {.fd = file, .events = events};
+  const uint64_t nanoseconds = dont_wait || is_nonblocking(file) ? 0 : FOREVER;
+  while (!wait_for(&files, 1, nanoseconds)) {
+    const bool again = rt_signals_restart(rt.current);
+    rt_deliver_signals(rt.current);
+    if (!again) return false;
+  }
+  return true;
 }
 
-#define READING(file, dont_wait, call)                                      \
-  do {                                                                      \
-    if (!rt.active || !may_wait(file)) return with_errno(call);             \
-    return before_reading(file, dont_wait) ? finish(call) : finish(-EINTR); \
+#define READING(file, dont_wait, call)                                           \
+  do {                                                                           \
+    if (!rt.active || !may_wait(file)) return with_errno(call);                  \
+    return before_call(file, POLLIN, dont_wait) ? finish(call) : finish(-EINTR); \
   } while (0)
 
 /* ---- reading */
@@ -162,6 +188,109 @@ ssize_t __recvfrom_chk(int file, void* buffer, size_t size, size_t room, int fla
                        socklen_t* length) {
   if (size > room) __chk_fail();
   return recvfrom(file, buffer, size, flags, address, length);
+}
+
+/* ---- writing */
+static bool never_waits(int file) {
+  return !rt.active || (file >= 0 && file <= STDERR_FILENO) || !may_wait(file);
+}
+
+#define WRITING(file, dont_wait, call)                                            \
+  do {                                                                            \
+    if (never_waits(file)) return with_errno(call);                               \
+    return before_call(file, POLLOUT, dont_wait) ? finish(call) : finish(-EINTR); \
+  } while (0)
+
+/* What may be larger than the room there is goes piece by piece, as long as there is room, until all is
+ * written. A pipe that has room takes PIPE_BUF bytes without waiting. */
+enum pieces { AT_ONCE, FOR_STREAM, FOR_PIPE };
+
+static enum pieces pieces_for(int file, size_t size) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  struct stat status;
+  if (never_waits(file) || is_nonblocking(file)) return AT_ONCE;
+  if (RT_SYS6(SYS_getsockopt, file, SOL_SOCKET, SO_TYPE, &type, &length, 0) == 0)
+    return type == SOCK_STREAM ? FOR_STREAM : AT_ONCE;
+  const bool pipe = RT_SYS2(SYS_fstat, file, &status) == 0 && S_ISFIFO(status.st_mode);
+  return pipe && size > PIPE_BUF ? FOR_PIPE : AT_ONCE;
+}
+
+static long write_piece(int file, const uint8_t* from, size_t size, enum pieces pieces, int flags) {
+  if (pieces == FOR_STREAM) return RT_SYS6(SYS_sendto, file, from, size, flags | MSG_DONTWAIT, 0, 0);
+  return RT_SYS3(SYS_write, file, from, size < PIPE_BUF ? size : PIPE_BUF);
+}
+
+static ssize_t write_all(int file, const uint8_t* from, size_t size, enum pieces pieces, int flags) {
+  size_t done = 0;
+  long result = 0;
+  do {
+    result =
+        before_call(file, POLLOUT, false) ? write_piece(file, from + done, size - done, pieces, flags) : -EINTR;
+    finish(result);
+    if (result > 0) done += (size_t)result;
+  } while (done < size && (result > 0 || result == -EAGAIN));
+  return done > 0 ? (ssize_t)done : with_errno(result);
+}
+
+static ssize_t write_parts(int file, const struct iovec* parts, size_t count, enum pieces pieces, int flags) {
+  ssize_t done = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (parts[i].iov_len == 0) continue;
+    const ssize_t part = write_all(file, parts[i].iov_base, parts[i].iov_len, pieces, flags);
+    if (part < 0) return done > 0 ? done : part;
+    done += part;
+    if ((size_t)part < parts[i].iov_len) break;
+  }
+  return done;
+}
+
+static size_t size_of(const struct iovec* parts, size_t count) {
+  size_t size = 0;
+  for (size_t i = 0; i < count; ++i) size += parts[i].iov_len;
+  return size;
+}
+
+ssize_t write(int file, const void* buffer, size_t size) {
+  const enum pieces pieces = pieces_for(file, size);
+  if (pieces != AT_ONCE) return write_all(file, buffer, size, pieces, 0);
+  WRITING(file, false, RT_SYS3(SYS_write, file, buffer, size));
+}
+
+int eventfd_write(int file, eventfd_t value) {
+  return write(file, &value, sizeof value) == (ssize_t)sizeof value ? 0 : -1;
+}
+
+ssize_t writev(int file, const struct iovec* parts, int count) {
+  if (count > 0) {
+    const enum pieces pieces = pieces_for(file, size_of(parts, (size_t)count));
+    if (pieces != AT_ONCE) return write_parts(file, parts, (size_t)count, pieces, 0);
+  }
+  WRITING(file, false, RT_SYS3(SYS_writev, file, parts, count));
+}
+
+/* With other flags, or something beside the bytes, the call is left as it is. */
+static bool is_plain(int flags) {
+  return (flags & ~MSG_NOSIGNAL) == 0;
+}
+
+ssize_t sendto(int file, const void* buffer, size_t size, int flags, __CONST_SOCKADDR_ARG address,
+               socklen_t length) {
+  if (is_plain(flags) && pieces_for(file, size) == FOR_STREAM)
+    return write_all(file, buffer, size, FOR_STREAM, flags);
+  WRITING(file, (flags & MSG_DONTWAIT) != 0,
+          RT_SYS6(SYS_sendto, file, buffer, size, flags, address.__sockaddr__, length));
+}
+
+ssize_t send(int file, const void* buffer, size_t size, int flags) {
+  const __CONST_SOCKADDR_ARG nobody = {.__sockaddr__ = NULL};
+  return sendto(file, buffer, size, flags, nobody, 0);
+}
+
+ssize_t sendmsg(int file, const struct msghdr* message, int flags) {
+  if (is_plain(flags) && message->msg_controllen == 0 && pieces_for(file, 0) == FOR_STREAM)
+    return write_parts(file, message->msg_iov, message->msg_iovlen, FOR_STREAM, flags);
+  WRITING(file, (flags & MSG_DONTWAIT) != 0, RT_SYS3(SYS_sendmsg, file, message, flags));
 }
 
 /* ---- waiting for several: afterwards the system is asked without a time-out */
@@ -312,6 +441,7 @@ bool rt_wait_for_files(bool briefly) {
   heddle_control_blocking(first->op.site, "poll");
   const long ready = RT_SYS3(SYS_poll, all_files, count, briefly ? BRIEFLY : -1);
   heddle_control_blocking_done();
+  ++changes;
   if (ready == -EINTR)
     wait_of(first)->interrupted = true; /* its handler may have changed what the program waits for */
   return ready != 0;
