@@ -8,7 +8,7 @@
  * threads threads.c     pthread_create, join, exit, cancel ... access.c      hooks of loads and stores; values;
  * spin loops buffers.c     store buffers of TSO and PSO failure.c     how executions end otherwise than well
  *   reset.c       memory as it was before main(); memory.c: the runtime's own
- *   children.c    fork
+ *   children.c    fork, exec
  *   signals.c     signals between threads, masks, sigwait; handlers.c: handlers; jumps.c: longjmp
  *   heap.h        deterministic addresses, quarantine: heap.c, allocation.c, heap_report.c, heap_reset.c,
  * mappings.c clock.c, sleep.c, timers.c, identity.c, random.c, files.c   virtual time, ids, random numbers,
