@@ -53,13 +53,13 @@ Result<std::string> read_file(const fs::path& path) {
   return bytes;
 }
 
-Result<void> write_file(const fs::path& path, std::string_view bytes) {
+Result<void> write_file(const fs::path& path, std::string_view bytes, Readers readers) {
   std::string temp = path.string() + ".XXXXXX";
   const int fd = ::mkstemp(temp.data());
   if (fd < 0) return system_error("cannot create a file beside", path);
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(fd, 0666 & ~mask);
+  ::fchmod(fd, (readers == Readers::owner ? 0600 : 0666) & ~mask);
   Result<void> written = write_all(fd, bytes, path);
   if (::close(fd) != 0 && written) written = system_error("cannot write", path);
   if (written && ::rename(temp.c_str(), path.c_str()) != 0) written = system_error("cannot rename to", path);

@@ -15,7 +15,8 @@ Result<std::string> read_file(const fs::path& path);
 
 // Writes beside the target and renames: readers see the old file or the whole new one, also when the disk is
 // full.
-Result<void> write_file(const fs::path& path, std::string_view bytes);
+enum class Readers { as_usual, owner };  // as_usual: what the umask allows
+Result<void> write_file(const fs::path& path, std::string_view bytes, Readers readers = Readers::as_usual);
 
 Result<void> make_folders(const fs::path& path);
 

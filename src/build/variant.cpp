@@ -9,6 +9,8 @@
 #include "build/variant_cache.h"
 #include "instrument/control.h"
 #include "instrument/count_entries.h"
+#include "instrument/leap.h"
+#include "instrument/record.h"
 #include "program/effects.h"
 
 namespace heddle {
@@ -54,13 +56,38 @@ Result<void> build(Program& program, const VariantRecipe& recipe, const fs::path
   return {};
 }
 
+template <RecordOptions options>
+Result<void> record_with(const Program& program, llvm::Module& module) {
+  return instrument_record(program, module, options);
+}
+
+template <RecordOptions options>
+VariantRecipe record_recipe(std::string_view name, std::string_view purpose) {
+  return {name, "heddle-record", purpose, record_with<options>, true};
+}
+
 }  // namespace
 
 const std::vector<VariantRecipe>& variant_recipes() {
+  using enum RecordPolicy;
   static const std::vector<VariantRecipe> recipes = {
       {"count", "heddle-count", "counts the functions that each thread enters", instrument_count},
       {"control", "heddle-control", "runs under heddle's control: run, hunt and replay use it",
        instrument_control, true},
+      record_recipe<{}>("record", "logs what each thread does by itself: record uses it"),
+      record_recipe<{.policy = paths}>("record-paths", "the same with --policy paths"),
+      record_recipe<{.policy = clap}>("record-clap", "the same with --policy clap"),
+      record_recipe<{.chaos = true}>("record-chaos", "record with --chaos"),
+      record_recipe<{.policy = paths, .chaos = true}>("record-paths-chaos", "the same with --policy paths"),
+      record_recipe<{.policy = clap, .chaos = true}>("record-clap-chaos", "the same with --policy clap"),
+      record_recipe<{.buffers = true}>("record-buffers", "record with --memory-model tso or pso"),
+      record_recipe<{.blocks = true}>("record-blocks", "record that also logs every block, for tests"),
+      record_recipe<{.policy = paths, .blocks = true}>("record-blocks-paths", "the same with --policy paths"),
+      record_recipe<{.policy = clap, .blocks = true}>("record-blocks-clap", "the same with --policy clap"),
+      record_recipe<{.buffers = true, .blocks = true}>("record-blocks-buffers",
+                                                       "the same with simulated store buffers"),
+      {"leap", "heddle-leap", "orders accesses by a lock for each location: a baseline for measurements",
+       instrument_leap},
   };
   return recipes;
 }

@@ -1,9 +1,12 @@
 #include "build/variant_cache.h"
 
 #include <fmt/core.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <vector>
 
 #include "abi/model_section.h"
@@ -33,6 +36,14 @@ void for_each_entry(const fs::path& folder, Visit visit) {
   for (Iterator it(folder, code); !code && it != Iterator(); it.increment(code)) visit(*it);
 }
 
+std::string host_features() {
+  std::set<llvm::StringRef> present;  // in a fixed order
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  for (const auto& feature : features)
+    if (feature.second) present.insert(feature.first());
+  return llvm::join(present, ",");
+}
+
 uint64_t size_of(const fs::path& folder) {
   uint64_t total = 0;
   for_each_entry<fs::recursive_directory_iterator>(folder, [&](const fs::directory_entry& entry) {
@@ -53,6 +64,8 @@ Result<VariantKey> variant_key(const fs::path& program, std::string_view variant
   hash.update(HEDDLE_TRY(read_file(runtime)));
   // A heddle that was rebuilt may instrument in another way under the same version.
   if (Result<ElfFile> self = ElfFile::open("/proc/self/exe")) hash.update(self->build_id());
+  // Code is made for this processor; a folder of variants may be shared with another machine.
+  hash.update(host_features());
   std::error_code code;
   // The variant's run paths were made for the program's folder ($ORIGIN).
   hash.update(HEDDLE_VERSION).update(fs::weakly_canonical(program, code).parent_path().string());

@@ -42,7 +42,10 @@ int run(int argc, char** argv) {
   add_run(verbs);
   add_hunt(verbs);
   add_replay(verbs);
+  add_record(verbs);
   add_show(verbs);
+  add_pack(verbs);
+  add_unpack(verbs);
   add_variant(verbs);
   add_doctor(verbs);
   if (argc > 1 && argv[1][0] != '-' && !verbs.has(argv[1])) {

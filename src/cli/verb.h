@@ -42,6 +42,9 @@ class VerbSet {
 void add_run(VerbSet& verbs);
 void add_hunt(VerbSet& verbs);
 void add_replay(VerbSet& verbs);
+void add_record(VerbSet& verbs);
+void add_pack(VerbSet& verbs);
+void add_unpack(VerbSet& verbs);
 void add_show(VerbSet& verbs);
 void add_doctor(VerbSet& verbs);
 void add_variant(VerbSet& verbs);

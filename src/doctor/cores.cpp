@@ -95,7 +95,7 @@ Finding check_core_limit(const Machine& machine) {
   const LimitValue limit = machine.limit(Limit::core_size);
   if (limit.soft == kUnlimited) return fine("unlimited");
   const std::string found =
-      fmt::format("limit {} (hard limit {})", size_text(limit.soft), size_text(limit.hard));
+      fmt::format("limit {} (hard limit {})", limit_text(limit.soft), limit_text(limit.hard));
   const bool free_to_raise = limit.hard == kUnlimited || has_capability(machine, kCapSysResource);
   return limited(found,
                  limit.soft == 0 ? kNoCore : "a longer core file is cut off: core may lack the memory it needs",

@@ -193,6 +193,7 @@ TEST(Doctor, PartsMissing) {
       {"lib/heddle/heddle-embed.so", "plugin"},
       {"lib/heddle/libheddle-count.a", "runtimes"},
       {"lib/heddle/libheddle-control.a", "runtimes"},
+      {"lib/heddle/libheddle-record.a", "runtimes"},
       {"share/heddle/effects.table", "effects_table"}};
   for (const auto& [part, id] : parts) {
     FakeMachine machine;

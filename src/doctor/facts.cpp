@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/size.h"
 #include "base/version.h"
 
 namespace heddle {
@@ -111,14 +112,8 @@ int major_of(std::string_view version) {
   return major;
 }
 
-std::string size_text(uint64_t bytes) {
-  if (bytes == kUnlimited) return "unlimited";
-  constexpr std::array<const char*, 5> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+std::string limit_text(uint64_t bytes) {
+  return bytes == kUnlimited ? "unlimited" : size_text(bytes);
 }
 
 std::string setting(const Machine& machine, const std::string& path) {

@@ -20,7 +20,7 @@ std::string field(std::string_view text, std::string_view key);
 // The first thing that looks like a version, "19.1.7"; empty when there is none.
 std::string version_in(std::string_view text);
 int major_of(std::string_view version);  // 0 when there is none
-std::string size_text(uint64_t bytes);
+std::string limit_text(uint64_t bytes);  // a size, or "unlimited"
 
 // --- Settings ---
 

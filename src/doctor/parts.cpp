@@ -54,7 +54,8 @@ Finding check_plugin(const Machine& machine) {
 Finding check_runtimes(const Machine& machine) {
   // heddle_runtime in src/CMakeLists.txt.
   std::string found;
-  for (const char* name : {"lib/heddle/libheddle-count.a", "lib/heddle/libheddle-control.a"}) {
+  for (const char* name :
+       {"lib/heddle/libheddle-count.a", "lib/heddle/libheddle-control.a", "lib/heddle/libheddle-record.a"}) {
     const std::filesystem::path path = part(machine, name);
     const std::string problem = machine.access_problem(path, Right::read);
     if (!problem.empty())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/size.h"
 #include "doctor/checks.h"
 #include "doctor/facts.h"
 

@@ -1,5 +1,6 @@
 // From code addresses of an executable to source lines: DWARF line tables and inlined frames; without them,
-// names of functions from the symbol table. The only user of libdw.
+// names of functions from the symbol table. Beside process_stacks.h the only
+// user of libdw.
 #pragma once
 
 #include <cstdint>

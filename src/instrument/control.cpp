@@ -51,64 +51,10 @@ std::optional<heddle_order> fence_order(const llvm::Instruction& instruction) {
   }
 }
 
-// A function with hooks touches memory, and so do calls of it, whatever the optimiser had found out.
-void forget_memory_attributes(llvm::Function& function) {
-  function.removeFnAttr(llvm::Attribute::Memory);
-  function.removeFnAttr(llvm::Attribute::Speculatable);
-  function.removeFnAttr(llvm::Attribute::NoSync);
-}
-
-void forget_memory_attributes(llvm::CallBase& call) {
-  const auto* callee = llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCastsAndAliases());
-  if (call.isInlineAsm() || (callee != nullptr && callee->isDeclarationForLinker())) return;
-  call.removeFnAttr(llvm::Attribute::Memory);
-  call.removeFnAttr(llvm::Attribute::NoSync);
-}
-
 // A function that the runtime defines as well (a program's own malloc) is the runtime's, for the program too:
 // calls go by the name, which the linker gives to the runtime.
 void call_by_name(llvm::Function& function) {
   if (!function.hasLocalLinkage() && function.hasDefaultVisibility()) function.setDSOLocal(false);
-}
-
-// Everything of the module that may get a hook, found before anything is changed.
-struct Work {
-  std::vector<llvm::Function*> functions;
-  std::vector<llvm::CallBase*> calls;
-  std::vector<std::pair<llvm::Instruction*, heddle_order>> fences;
-};
-
-Work find_work(llvm::Module& module) {
-  Work work;
-  for (llvm::Function* function : instrumentable_functions(module)) {
-    if (function->isDeclarationForLinker()) continue;  // the code that runs is outside
-    work.functions.push_back(function);
-    for (llvm::Instruction& instruction : llvm::instructions(*function)) {
-      if (const std::optional<heddle_order> order = fence_order(instruction))
-        work.fences.emplace_back(&instruction, *order);
-      else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-        work.calls.push_back(call);
-    }
-  }
-  return work;
-}
-
-void add_access_hooks(const Program& program, const ControlHooks& hooks, const SharingResult& sharing,
-                      const llvm::DenseSet<const llvm::Function*>& functions) {
-  AccessHooks out(program, hooks);
-  std::vector<Access> of_one;
-  const auto finish = [&] {
-    if (!of_one.empty()) out.add(of_one);
-    of_one.clear();
-  };
-  for (const Access& access : sharing.accesses) {
-    if (!functions.contains(access.instruction->getFunction())) continue;
-    if (access.lent) out.add_lent(access);
-    if (access.sharing != Sharing::shared) continue;
-    if (!of_one.empty() && of_one[0].instruction != access.instruction) finish();
-    of_one.push_back(access);
-  }
-  finish();
 }
 
 // Code generation lets objects whose lives do not overlap share a place in the frame: a store to one that is
@@ -163,20 +109,71 @@ void add_frame_ends(const Program& program, const ControlHooks& hooks, llvm::Fun
   }
 }
 
-void add_call_hooks(const Program& program, const ControlHooks& hooks, const SharingResult& sharing,
-                    const EffectsTable& effects, const std::vector<llvm::CallBase*>& calls) {
-  CallHooks out(program, hooks, effects);
-  llvm::DenseMap<const llvm::CallBase*, std::pair<size_t, size_t>> places;  // first, number
-  for (size_t i = 0; i < sharing.argument_accesses.size(); ++i)
-    ++places.try_emplace(sharing.argument_accesses[i].call, i, 0).first->second.second;
-  for (llvm::CallBase* call : calls) {
-    const auto [first, number] = places.lookup(call);
-    out.add(*call, llvm::ArrayRef(sharing.argument_accesses).slice(first, number));
-    forget_memory_attributes(*call);
+}  // namespace
+
+ControlInstrumentation::ControlInstrumentation(const Program& program, llvm::Module& module,
+                                               const EffectsTable& effects)
+    : program_(program),
+      module_(module),
+      effects_(effects),
+      sharing_(analyse_sharing(module, effects, {.foreign_callers = program.has_foreign_callers()})) {
+  find_work();
+}
+
+void ControlInstrumentation::find_work() {
+  for (llvm::Function* function : instrumentable_functions(module_)) {
+    if (function->isDeclarationForLinker()) continue;  // the code that runs is outside
+    work_.functions.push_back(function);
+    for (llvm::Instruction& instruction : llvm::instructions(*function)) {
+      if (const std::optional<heddle_order> order = fence_order(instruction))
+        work_.fences.emplace_back(&instruction, *order);
+      else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        work_.calls.push_back(call);
+    }
   }
 }
 
-}  // namespace
+void ControlInstrumentation::apply() {
+  const ControlHooks hooks(module_);
+  add_access_hooks(hooks);
+  for (const auto& [fence, order] : work_.fences) HookEmitter(program_, hooks, *fence).fence(order);
+  add_call_hooks(hooks);
+  for (llvm::Function* function : work_.functions) {
+    keep_objects_apart(*function);
+    add_frame_ends(program_, hooks, *function);
+    forget_memory_attributes(*function);
+  }
+}
+
+void ControlInstrumentation::add_access_hooks(const ControlHooks& hooks) {
+  const llvm::DenseSet<const llvm::Function*> functions(work_.functions.begin(), work_.functions.end());
+  AccessHooks out(program_, hooks);
+  std::vector<Access> of_one;
+  const auto finish = [&] {
+    if (!of_one.empty()) out.add(of_one);
+    of_one.clear();
+  };
+  for (const Access& access : sharing_.accesses) {
+    if (!functions.contains(access.instruction->getFunction())) continue;
+    if (access.lent) out.add_lent(access);
+    if (access.sharing != Sharing::shared) continue;
+    if (!of_one.empty() && of_one[0].instruction != access.instruction) finish();
+    of_one.push_back(access);
+  }
+  finish();
+}
+
+void ControlInstrumentation::add_call_hooks(const ControlHooks& hooks) {
+  CallHooks out(program_, hooks, effects_);
+  llvm::DenseMap<const llvm::CallBase*, std::pair<size_t, size_t>> places;  // first, number
+  for (size_t i = 0; i < sharing_.argument_accesses.size(); ++i)
+    ++places.try_emplace(sharing_.argument_accesses[i].call, i, 0).first->second.second;
+  for (llvm::CallBase* call : work_.calls) {
+    const auto [first, number] = places.lookup(call);
+    out.add(*call, llvm::ArrayRef(sharing_.argument_accesses).slice(first, number));
+    forget_memory_attributes(*call);
+  }
+}
 
 Result<void> instrument_control(const Program& program, llvm::Module& module) {
   const EffectsTable effects = HEDDLE_TRY(EffectsTable::load());
@@ -184,20 +181,9 @@ Result<void> instrument_control(const Program& program, llvm::Module& module) {
 }
 
 Result<void> instrument_control(const Program& program, llvm::Module& module, const EffectsTable& effects) {
-  const SharingResult sharing =
-      analyse_sharing(module, effects, {.foreign_callers = program.has_foreign_callers()});
-  const Work work = find_work(module);
+  ControlInstrumentation hooks(program, module, effects);
   HEDDLE_TRY(rename_main(program, module));
-  const ControlHooks hooks(module);
-  const llvm::DenseSet<const llvm::Function*> functions(work.functions.begin(), work.functions.end());
-  add_access_hooks(program, hooks, sharing, functions);
-  for (const auto& [fence, order] : work.fences) HookEmitter(program, hooks, *fence).fence(order);
-  add_call_hooks(program, hooks, sharing, effects, work.calls);
-  for (llvm::Function* function : work.functions) {
-    keep_objects_apart(*function);
-    add_frame_ends(program, hooks, *function);
-    forget_memory_attributes(*function);
-  }
+  hooks.apply();
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) call_by_name(function);
   return verify_instrumented(module, "control");

@@ -34,13 +34,6 @@ ControlHooks::ControlHooks(llvm::Module& module) {
                                   HEDDLE_CONTROL_SITE, nullptr, llvm::GlobalValue::InitialExecTLSModel);
 }
 
-llvm::DebugLoc hook_location(const llvm::Instruction& at) {
-  if (at.getDebugLoc()) return at.getDebugLoc();
-  llvm::DISubprogram* scope = at.getFunction()->getSubprogram();
-  if (scope == nullptr) return {};
-  return llvm::DILocation::get(at.getContext(), 0, 0, scope);
-}
-
 heddle_order hook_order(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope) {
   if (ordering == llvm::AtomicOrdering::NotAtomic) return HEDDLE_ORDER_plain;
   if (scope == llvm::SyncScope::SingleThread) return HEDDLE_ORDER_relaxed;

@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 
 #include "abi/control.h"
+#include "instrument/instrument.h"
 #include "program/program.h"
 
 namespace heddle {
@@ -49,10 +50,6 @@ class HookEmitter {
   llvm::IRBuilder<> builder_;
   llvm::ConstantInt* site_;
 };
-
-// The place in the source for code that stands for `at`. A call without one in a function that has debug
-// information is not valid: then it is line 0 of the function.
-llvm::DebugLoc hook_location(const llvm::Instruction& at);
 
 // As the hooks name it; an order that binds only a thread and its signal handlers is none between threads.
 heddle_order hook_order(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);

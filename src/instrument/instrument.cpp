@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -16,6 +17,26 @@ std::vector<llvm::Function*> instrumentable_functions(llvm::Module& module) {
         !resolvers.contains(&function))
       out.push_back(&function);
   return out;
+}
+
+void forget_memory_attributes(llvm::Function& function) {
+  function.removeFnAttr(llvm::Attribute::Memory);
+  function.removeFnAttr(llvm::Attribute::Speculatable);
+  function.removeFnAttr(llvm::Attribute::NoSync);
+}
+
+void forget_memory_attributes(llvm::CallBase& call) {
+  const auto* callee = llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (call.isInlineAsm() || (callee != nullptr && callee->isDeclarationForLinker())) return;
+  call.removeFnAttr(llvm::Attribute::Memory);
+  call.removeFnAttr(llvm::Attribute::NoSync);
+}
+
+llvm::DebugLoc hook_location(const llvm::Instruction& at) {
+  if (at.getDebugLoc()) return at.getDebugLoc();
+  llvm::DISubprogram* scope = at.getFunction()->getSubprogram();
+  if (scope == nullptr) return {};
+  return llvm::DILocation::get(at.getContext(), 0, 0, scope);
 }
 
 Result<void> verify_instrumented(const llvm::Module& module, const char* variant) {

@@ -1,0 +1,19 @@
+// Record variant: where control comes to the program otherwise than by its own direct calls.
+//
+// A function whose address is taken, or whose name foreign code may know, gets a second function with its name,
+// its *entry*, which tells that the function is entered and goes on to it. All uses but direct calls mean the
+// entry from then on. Entries lie in a section of their own, so that a call through a pointer can tell inside
+// from outside (abi/record.h).
+#pragma once
+
+#include "instrument/record_log.h"
+#include "program/record_plan.h"
+
+namespace heddle {
+
+void add_entry(const Program& program, const RecordHooks& hooks, llvm::Function& function);
+
+// Gives each invoke of the function a landing pad of its own, and each of these the hook that tells of it.
+void add_landings(const Program& program, const RecordHooks& hooks, llvm::Function& function);
+
+}  // namespace heddle

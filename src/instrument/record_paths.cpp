@@ -1,0 +1,200 @@
+#include "instrument/record_paths.h"
+
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+namespace heddle {
+namespace {
+
+using Piece = Segments::Piece;
+
+constexpr unsigned kLabelBits = 32, kExitBits = 8;
+constexpr uint64_t kExitMark = 0xff;
+
+// Where code runs on the way from one block to another, and only there. Splits the edge if it must.
+llvm::Instruction& place_on_edge(llvm::Instruction& terminator, llvm::BasicBlock& target) {
+  if (terminator.getNumSuccessors() == 1) return terminator;
+  if (target.getUniquePredecessor() == terminator.getParent()) return *target.getFirstInsertionPt();
+  for (unsigned i = 0; i < terminator.getNumSuccessors(); ++i) {
+    if (terminator.getSuccessor(i) != &target) continue;
+    llvm::BasicBlock* between = llvm::SplitCriticalEdge(
+        &terminator, i, llvm::CriticalEdgeSplittingOptions().setMergeIdenticalEdges().setKeepOneInputPHIs());
+    HEDDLE_CHECK(between != nullptr);
+    return *between->getTerminator();
+  }
+  HEDDLE_CHECK(false);
+  return terminator;
+}
+
+// Everything is looked up before anything is changed: blocks are split under way, instructions stay what they
+// are.
+class PathInstrumenter {
+ public:
+  PathInstrumenter(const RecordHooks& hooks, const FunctionPlan& plan, llvm::Function& function)
+      : hooks_(hooks), segments_(*plan.segments), function_(function) {
+    for (uint32_t b = 0; b < plan.flow.size(); ++b) {
+      blocks_.push_back(const_cast<llvm::BasicBlock*>(plan.flow.block(b)));
+      terminators_.push_back(blocks_.back()->getTerminator());
+    }
+    loop_of_.assign(segments_.piece_count(), nullptr);
+    for (const Segments::CountedLoop& loop : segments_.counted_loops())
+      for (const Piece p : loop.pieces) loop_of_[p] = &loop;
+  }
+
+  void run(const PathLabels& labels) {
+    begin_function(labels);
+    make_counters();
+    for (const Segments::Edge& edge : segments_.edges()) add_edge(edge);
+    add_announcements();
+    for (Piece p = 0; p < segments_.piece_count(); ++p) add_end(p, labels);
+    promote_counters();
+  }
+
+ private:
+  llvm::BasicBlock& block_of(Piece p) const { return *blocks_[segments_.block_of(p)]; }
+  llvm::Instruction& terminator_of(Piece p) const { return *terminators_[segments_.block_of(p)]; }
+
+  // First of all, so that it stands before what ends at the first instruction.
+  void begin_function(const PathLabels& labels) {
+    LogEmitter at(hooks_, *blocks_[0]->getFirstNonPHIOrDbgOrAlloca());
+    if (labels.wanted) at.write_bits(at.builder().getInt64(labels.label + uint64_t{1}), kLabelBits);
+    if (segments_.clears_path(segments_.first_piece(0))) at.set_path(at.builder().getInt64(0));
+  }
+
+  // Rounds of counted loops live in a variable that becomes a register.
+  void make_counters() {
+    llvm::IRBuilder<> builder(&*function_.getEntryBlock().begin());
+    for (const Segments::CountedLoop& loop : segments_.counted_loops())
+      counters_[&loop] = builder.CreateAlloca(builder.getInt64Ty());
+  }
+
+  void promote_counters() {
+    if (counters_.empty()) return;
+    std::vector<llvm::AllocaInst*> slots;
+    for (const Segments::CountedLoop& loop : segments_.counted_loops()) slots.push_back(counters_[&loop]);
+    llvm::DominatorTree tree(function_);
+    llvm::PromoteMemToReg(slots, tree);
+  }
+
+  // The next round begins on edges from inside a counted loop to its header; others to it enter the loop.
+  void count_rounds(LogEmitter& at, const Segments::Edge& edge) {
+    const Segments::CountedLoop* loop = loop_of_[edge.to];
+    if (loop == nullptr || loop->header != edge.to) return;
+    llvm::IRBuilder<>& builder = at.builder();
+    llvm::Value* rounds = builder.getInt64(0);
+    if (loop_of_[edge.from] == loop)
+      rounds =
+          builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), counters_[loop]), builder.getInt64(1));
+    builder.CreateStore(rounds, counters_[loop]);
+    at.set_count(rounds);
+  }
+
+  bool counts_rounds(const Segments::Edge& edge) const {
+    return loop_of_[edge.to] != nullptr && loop_of_[edge.to]->header == edge.to;
+  }
+
+  void add_edge(const Segments::Edge& edge) {
+    const bool clears = edge.cut && segments_.clears_path(edge.to);
+    if (edge.value == 0 && edge.bits == 0 && !edge.leaves_loop && !clears && !counts_rounds(edge)) return;
+    if (const llvm::CallBase* call = segments_.cutting_call(edge.from)) {
+      // The segment ends before the call, the next begins behind it.
+      auto& instruction = const_cast<llvm::CallBase&>(*call);
+      write(LogEmitter(hooks_, instruction), edge);
+      if (clears) clear(*instruction.getNextNode());
+      return;
+    }
+    llvm::Instruction& terminator = terminator_of(edge.from);
+    llvm::BasicBlock& target = block_of(edge.to);
+    if (llvm::isa<llvm::InvokeInst, llvm::CallBrInst, llvm::IndirectBrInst>(terminator)) {
+      // All edges of these end the segment alike, before the terminator.
+      if (ended_.insert(&terminator).second) write(LogEmitter(hooks_, terminator), edge);
+      if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&terminator);
+          invoke && (clears || counts_rounds(edge))) {
+        const bool lands = invoke->getNormalDest() != &target;
+        llvm::BasicBlock* pad = invoke->getUnwindDest();
+        begin(lands ? *pad->getFirstInsertionPt() : place_on_edge(terminator, target), edge, clears);
+      }
+      return;  // what targets of the others need is done at their beginning, see add_announcements
+    }
+    llvm::Instruction& place = place_on_edge(terminator, target);
+    write(LogEmitter(hooks_, place), edge);
+    begin(place, edge, clears);
+  }
+
+  // What ends with the edge.
+  void write(LogEmitter at, const Segments::Edge& edge) {
+    llvm::IRBuilder<>& builder = at.builder();
+    if (edge.leaves_loop) {
+      llvm::Value* rounds = builder.CreateLoad(builder.getInt64Ty(), counters_[loop_of_[edge.from]]);
+      at.write_rounds(rounds, edge.exit, edge.exit_bits);
+    }
+    if (edge.value == 0 && edge.bits == 0) return;
+    llvm::Value* number = builder.getInt64(edge.value);
+    if (!edge.fresh) number = builder.CreateAdd(at.path(), number);
+    if (edge.bits != 0) {
+      at.write_bits(number, edge.bits);
+    } else {
+      at.set_path(number);
+    }
+  }
+
+  // What begins behind the edge.
+  void begin(llvm::Instruction& place, const Segments::Edge& edge, bool clears) {
+    if (counts_rounds(edge)) {
+      LogEmitter at(hooks_, place);
+      count_rounds(at, edge);
+    }
+    if (clears) clear(place);
+  }
+
+  void clear(llvm::Instruction& place) {
+    LogEmitter at(hooks_, place);
+    at.set_path(at.builder().getInt64(0));
+  }
+
+  void add_announcements() {
+    for (Piece p = 0; p < segments_.piece_count(); ++p) {
+      const std::optional<uint32_t> index = segments_.announces(p);
+      if (!index) continue;
+      LogEmitter at(hooks_, *block_of(p).getFirstInsertionPt());
+      at.write_bits(at.builder().getInt64(*index), segments_.announce_bits());
+      if (segments_.clears_path(p)) at.set_path(at.builder().getInt64(0));
+    }
+  }
+
+  void add_end(Piece p, const PathLabels& labels) {
+    if (!segments_.ends_function(p)) return;
+    llvm::Instruction* end = &terminator_of(p);
+    if (llvm::CallInst* last = end->getParent()->getTerminatingMustTailCall()) end = last;
+    if (const unsigned bits = segments_.end_bits(p)) {
+      LogEmitter at(hooks_, *end);
+      at.write_bits(at.path(), bits);
+    }
+    if (labels.wanted && !llvm::isa<llvm::UnreachableInst>(end)) {
+      LogEmitter at(hooks_, *end);
+      at.write_bits(at.builder().getInt64(kExitMark), kExitBits);
+    }
+  }
+
+  const RecordHooks& hooks_;
+  const Segments& segments_;
+  llvm::Function& function_;
+  std::vector<llvm::BasicBlock*> blocks_;              // by number, as they were
+  std::vector<llvm::Instruction*> terminators_;        // of these
+  std::vector<const Segments::CountedLoop*> loop_of_;  // by piece
+  llvm::DenseMap<const Segments::CountedLoop*, llvm::AllocaInst*> counters_;
+  llvm::DenseSet<const llvm::Instruction*> ended_;
+};
+
+}  // namespace
+
+void instrument_paths(const RecordHooks& hooks, const FunctionPlan& plan, const PathLabels& labels,
+                      llvm::Function& function) {
+  if (!labels.wanted && plan.segments->silent()) return;
+  PathInstrumenter(hooks, plan, function).run(labels);
+}
+
+}  // namespace heddle

@@ -1,0 +1,241 @@
+#include "program/address_values.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "program/calls.h"
+#include "program/minimum_cut.h"
+
+namespace heddle {
+namespace {
+
+// Room for one log entry directly behind it, and a size that can be kept.
+bool loggable(const llvm::Value& value) {
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
+  if (instruction == nullptr || instruction->isTerminator() || stored_bytes(*value.getType()) == 0)
+    return false;
+  if (llvm::isa<llvm::PHINode>(instruction)) return false;
+  return !llvm::isa<llvm::CallBase>(instruction) || llvm::isa<llvm::IntrinsicInst>(instruction);
+}
+
+// The graph of the values that addresses follow from.
+class Graph {
+ public:
+  Graph(const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,
+        llvm::function_ref<bool(const llvm::Function&)> recorded)
+      : module_(module), effects_(effects), recorded_(recorded) {
+    for (const Access& access : sharing.accesses)
+      if (access.sharing == Sharing::shared && access.kind != AccessKind::write)
+        shared_.insert(access.instruction);
+    find_calls();
+    for (const llvm::Function& function : module_) {
+      if (!followed(function)) continue;
+      for (const llvm::Instruction& instruction : llvm::instructions(function)) add_roots(instruction);
+    }
+    for (size_t i = 0; i < values_.size(); ++i) {
+      at_ = i;
+      follow(*values_[i].value);
+    }
+  }
+
+  llvm::DenseSet<const llvm::Instruction*> cheapest() {
+    give_up_roots();
+    MinimumCut cut;
+    for (const Node& node : values_) cut.add(loggable(*node.value) ? price(*node.value) : MinimumCut::kNoPrice);
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const auto vertex = static_cast<MinimumCut::Vertex>(i);
+      if (values_[i].is_root) cut.mark_sink(vertex);
+      if (is_source(*values_[i].value)) cut.mark_source(vertex);
+      for (const uint32_t user : values_[i].users) cut.connect(vertex, user);
+    }
+    const std::vector<bool> chosen = cut.solve();
+    llvm::DenseSet<const llvm::Instruction*> out;
+    for (size_t i = 0; i < values_.size(); ++i)
+      if (chosen[i]) out.insert(llvm::cast<llvm::Instruction>(values_[i].value));
+    return out;
+  }
+
+ private:
+  struct Node {
+    const llvm::Value* value;
+    bool is_root = false;
+    std::vector<uint32_t> users;  // that addresses follow from
+  };
+
+  bool followed(const llvm::Function& function) const {
+    return !function.isDeclarationForLinker() && recorded_(function);
+  }
+  bool is_source(const llvm::Value& value) const {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
+    return instruction != nullptr && shared_.contains(instruction);
+  }
+
+  void find_calls() {
+    for (const llvm::Function& function : module_) {
+      if (!followed(function)) continue;
+      for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        if (call == nullptr) continue;
+        const CallInfo info = classify_call(*call, effects_);
+        if (info.cls == CallClass::inside) calls_[info.callee].push_back(call);
+      }
+    }
+  }
+
+  Node* node(const llvm::Value& value) {
+    if (!llvm::isa<llvm::Instruction, llvm::Argument>(value)) return nullptr;
+    const auto [found, added] = numbers_.try_emplace(&value, static_cast<uint32_t>(values_.size()));
+    if (added) values_.push_back({.value = &value});
+    return &values_[found->second];
+  }
+
+  // ---- roots
+
+  void add_root(const llvm::Value* value) {
+    if (Node* root = node(*value)) root->is_root = true;
+  }
+
+  void add_roots(const llvm::Instruction& instruction) {
+    if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction)) return add_root(pointer);
+    if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
+      return add_root(update->getPointerOperand());
+    if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
+      return add_root(exchange->getPointerOperand());
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) add_call_roots(*call);
+  }
+
+  void add_call_roots(const llvm::CallBase& call) {
+    const CallInfo info = classify_call(call, effects_);
+    if (info.cls == CallClass::inside) return;
+    add_root(call.getCalledOperand());
+    if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&call)) add_root(memory->getLength());
+    for (const llvm::Use& argument : call.args())
+      if (argument->getType()->isPtrOrPtrVectorTy()) add_root(argument);
+    if (info.effects == nullptr) return;
+    add_extent_roots(call, info.effects->allocation_size);
+    for (const MemoryEffect& effect : info.effects->memory) add_extent_roots(call, effect.extent);
+  }
+
+  void add_extent_roots(const llvm::CallBase& call, const Extent& extent) {
+    const bool product = extent.kind == Extent::Kind::product;
+    if (!product && extent.kind != Extent::Kind::argument) return;
+    add_root(call.getArgOperand(static_cast<unsigned>(extent.first)));
+    if (product) add_root(call.getArgOperand(static_cast<unsigned>(extent.second)));
+  }
+
+  // Vectors of addresses that follow from vectors of shared memory: nothing on the way can be logged.
+  void give_up_roots() {
+    std::vector<bool> hopeless(values_.size());
+    std::vector<uint32_t> open;
+    const auto reach = [&](uint32_t number) {
+      if (hopeless[number] || loggable(*values_[number].value)) return;
+      hopeless[number] = true;
+      values_[number].is_root = false;
+      open.push_back(number);
+    };
+    for (uint32_t i = 0; i < values_.size(); ++i)
+      if (is_source(*values_[i].value)) reach(i);
+    while (!open.empty()) {
+      const uint32_t number = open.back();
+      open.pop_back();
+      for (const uint32_t user : values_[number].users) reach(user);
+    }
+  }
+
+  // ---- from values to what they follow from
+
+  // The value that is being followed uses this one.
+  void want(const llvm::Value* value) {
+    if (Node* used = node(*value)) used->users.push_back(static_cast<uint32_t>(at_));
+  }
+
+  void follow(const llvm::Value& value) {
+    if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value)) return follow(*argument);
+    const auto& instruction = llvm::cast<llvm::Instruction>(value);
+    if (is_source(value)) return;
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      if (const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(load->getPointerOperand())) follow_slot(*slot);
+    } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      follow_call(*call);
+    } else if (!llvm::isa<llvm::AllocaInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst, llvm::LandingPadInst>(
+                   instruction)) {
+      for (const llvm::Use& operand : instruction.operands()) want(operand);
+    }
+  }
+
+  void follow(const llvm::Argument& argument) {
+    const auto calls = calls_.find(argument.getParent());
+    if (calls == calls_.end()) return;
+    for (const llvm::CallBase* call : calls->second)
+      if (argument.getArgNo() < call->arg_size()) want(call->getArgOperand(argument.getArgNo()));
+  }
+
+  void follow_slot(const llvm::AllocaInst& slot) {
+    for (const llvm::User* user : slot.users())
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+          store && store->getPointerOperand() == &slot)
+        want(store->getValueOperand());
+  }
+
+  void follow_call(const llvm::CallBase& call) {
+    const CallInfo info = classify_call(call, effects_);
+    if (info.cls == CallClass::intrinsic) {
+      for (const llvm::Use& argument : call.args()) want(argument);
+    } else if (info.cls == CallClass::inside && followed(*info.callee)) {
+      for (const llvm::BasicBlock& block : *info.callee)
+        if (const auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
+            end && end->getReturnValue())
+          want(end->getReturnValue());
+    }
+  }
+
+  // ---- prices
+
+  int64_t price(const llvm::Value& value) {
+    constexpr unsigned kDeepest = 10;  // so that the sum of all prices is small
+    const llvm::BasicBlock* block = llvm::cast<llvm::Instruction>(value).getParent();
+    const llvm::Function* function = block->getParent();
+    if (depths_of_.insert(function).second) {
+      const llvm::DominatorTree dominators(const_cast<llvm::Function&>(*function));
+      const llvm::LoopInfo loops(dominators);
+      for (const llvm::BasicBlock& each : *function) depths_[&each] = loops.getLoopDepth(&each);
+    }
+    return int64_t{1} << (3 * std::min(depths_.lookup(block), kDeepest));
+  }
+
+  const llvm::Module& module_;
+  const EffectsTable& effects_;
+  llvm::function_ref<bool(const llvm::Function&)> recorded_;
+  llvm::DenseSet<const llvm::Instruction*> shared_;  // reads of shared memory
+  llvm::DenseMap<const llvm::Function*, std::vector<const llvm::CallBase*>> calls_;
+  std::vector<Node> values_;
+  llvm::DenseMap<const llvm::Value*, uint32_t> numbers_;
+  size_t at_ = 0;
+  llvm::DenseSet<const llvm::Function*> depths_of_;
+  llvm::DenseMap<const llvm::BasicBlock*, unsigned> depths_;
+};
+
+}  // namespace
+
+unsigned stored_bytes(const llvm::Type& type) {
+  if (type.isPointerTy()) return 8;
+  const unsigned bits = static_cast<unsigned>(type.getScalarSizeInBits());
+  const bool scalar = type.isIntegerTy() || type.isFloatTy() || type.isDoubleTy();
+  if (!scalar || bits == 0 || bits > 64) return 0;
+  return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
+llvm::DenseSet<const llvm::Instruction*> address_values(
+    const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,
+    llvm::function_ref<bool(const llvm::Function&)> recorded) {
+  return Graph(module, effects, sharing, recorded).cheapest();
+}
+
+}  // namespace heddle

@@ -1,0 +1,37 @@
+// Values that decide where the program accesses memory, and which of them the default policy of recording logs
+// so that every address is concrete for whoever follows the path of a thread (D4).
+//
+// Followed backwards from every address, and from sizes of copies and allocations: through arithmetic, casts,
+// phis, selects, members, arguments and results of direct calls inside the program, and stack slots whose
+// address a load or store uses directly (local variables at -O0). Not followed: through other memory. A value
+// that went through memory of the thread's own is computed by the interpreter there.
+//
+// What begins at a read of shared memory is unknown; so on every way from such a read to an address something
+// must be logged. A value is known if it is logged, or if all that it follows from is known (phis too, along
+// the path). The cheapest set is a minimum vertex cut of the graph of values, where a value costs 8 for each
+// loop around it: an index that a loop computes from many bytes is logged once behind the loop, a pointer whose
+// fields are used often is logged and not the addresses of the fields. Among equals those nearest to the reads
+// are taken. The cut is found by maximum flow (Ford and Fulkerson 1956; Dinic 1970), over the whole program.
+#pragma once
+
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include "program/effects.h"
+#include "program/sharing.h"
+
+namespace heddle {
+
+// Bytes of a value in the data stream: 1, 2, 4 or 8 (smaller integers in the next larger size); 0 for what is
+// not kept: nothing, vectors, structures, wide numbers.
+unsigned stored_bytes(const llvm::Type& type);
+
+// The instructions to be logged, each directly behind itself: never phis, ends of blocks, or calls other than
+// intrinsics. `recorded`: the functions in which something can be logged.
+llvm::DenseSet<const llvm::Instruction*> address_values(
+    const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,
+    llvm::function_ref<bool(const llvm::Function&)> recorded);
+
+}  // namespace heddle

@@ -1,0 +1,700 @@
+// Segments on hand-written and on random functions, all checked with the oracles of segments_oracle.h.
+#include "program/segments.h"
+
+#include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/SourceMgr.h>
+
+#include <ctime>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "program/segments_oracle.h"
+
+namespace heddle {
+namespace {
+
+using namespace segments_oracle;
+using Edge = Segments::Edge;
+using Kind = Segments::Step::Kind;
+
+class SegmentsTest : public testing::Test {
+ protected:
+  llvm::Function& parse(const std::string& body) {
+    std::string text = R"(
+      declare void @plain()
+      declare void @cut()
+      declare i32 @twice(ptr) returns_twice
+      declare void @llvm.donothing()
+      declare i32 @llvm.eh.sjlj.setjmp(ptr)
+      declare i32 @__gxx_personality_v0(...)
+      define void @test(i1 %c, i32 %x, ptr %p) personality ptr @__gxx_personality_v0 {
+    )" + body + "}\n";
+    llvm::SMDiagnostic error;
+    module_ = llvm::parseAssemblyString(text, error, context_);
+    if (module_ == nullptr) {
+      ADD_FAILURE() << error.getMessage().str() << " in line " << error.getLineNo();
+      std::abort();
+    }
+    return *module_->getFunction("test");
+  }
+  // Numbers the function after checking it with the oracles.
+  Numbered number(const std::string& body, const Settings& settings = {}) {
+    const llvm::Function& function = parse(body);
+    check_all(function, settings);
+    for (uint64_t max : {uint64_t{1} << 24, uint64_t{4}, uint64_t{0}}) {
+      for (bool plain : {false, true}) check_all(function, {.plain = plain, .max_ways = max});
+    }
+    return Numbered(function, settings);
+  }
+  llvm::Function* get(const char* name) { return module_->getFunction(name); }
+
+  llvm::LLVMContext context_;
+  std::unique_ptr<llvm::Module> module_;
+};
+
+const Edge& edge(const Numbered& n, Piece from, Piece to) {
+  static const Edge missing{};
+  const Edge* found = n.segments.find_edge(from, to);
+  EXPECT_NE(found, nullptr) << from << " -> " << to;
+  return found != nullptr ? *found : missing;
+}
+
+std::string diamonds(int count) {
+  std::string text = "entry: br label %d0\n";
+  for (int i = 0; i < count; ++i) {
+    std::string k = std::to_string(i);
+    text += "d" + k + ": br i1 %c, label %l" + k + ", label %r" + k + "\n";
+    for (const char* side : {"l", "r"}) text += side + k + ": br label %d" + std::to_string(i + 1) + "\n";
+  }
+  return text + "d" + std::to_string(count) + ": ret void\n";
+}
+
+TEST_F(SegmentsTest, OneWayNeedsNoBits) {
+  Numbered n = number("entry: br label %e\n e: ret void\n");
+  EXPECT_EQ(n.segments.count(0), 1u);
+  EXPECT_EQ(n.segments.bits(0), 0u);
+  EXPECT_FALSE(n.segments.clears_path(0));
+  EXPECT_TRUE(n.segments.silent());
+  EXPECT_TRUE(n.segments.ends_function(1));
+  EXPECT_EQ(n.segments.step(1, 0)->kind, Kind::ends);
+  EXPECT_EQ(n.segments.step(1, 1), std::nullopt);
+}
+
+TEST_F(SegmentsTest, DeclarationIsEmpty) {
+  parse("entry: ret void\n");
+  Numbered n(*get("cut"));
+  EXPECT_EQ(n.segments.piece_count(), 0u);
+  EXPECT_TRUE(n.segments.silent());
+}
+
+// Both edges of the branch decide everything, so both write, and the register is not used at all.
+TEST_F(SegmentsTest, DiamondWritesOnBothSides) {
+  Numbered n = number(diamonds(1));
+  EXPECT_EQ(n.segments.count(0), 2u);
+  EXPECT_EQ(n.segments.bits(0), 1u);
+  EXPECT_FALSE(n.segments.clears_path(0));
+  EXPECT_FALSE(n.segments.silent());
+  for (Piece side : {2u, 3u}) {
+    EXPECT_EQ(edge(n, 1, side).bits, 1u);
+    EXPECT_TRUE(edge(n, 1, side).fresh);
+    EXPECT_EQ(edge(n, side, 4).bits, 0u);
+  }
+  EXPECT_EQ(edge(n, 1, 2).value, 0u);
+  EXPECT_EQ(edge(n, 1, 3).value, 1u);
+  EXPECT_EQ(n.segments.step(1, 2), std::nullopt);
+  EXPECT_EQ(n.segments.find_edge(0, 2), nullptr);
+}
+
+TEST_F(SegmentsTest, NumberIsKeptUntilItIsDecided) {
+  Numbered n = number(diamonds(2));
+  EXPECT_EQ(n.segments.count(0), 4u);
+  EXPECT_TRUE(n.segments.clears_path(0));  // on the way with value 0 nothing sets it
+  EXPECT_EQ(edge(n, 1, 2).value, 0u);
+  EXPECT_EQ(edge(n, 1, 3).value, 2u);
+  EXPECT_TRUE(edge(n, 1, 3).fresh);
+  EXPECT_EQ(edge(n, 1, 3).bits, 0u);
+  EXPECT_EQ(edge(n, 4, 6).value, 1u);
+  EXPECT_EQ(edge(n, 4, 6).bits, 2u);
+  EXPECT_FALSE(edge(n, 4, 6).fresh);
+}
+
+// The loop is entered and repeated: two starts whose ways join. The first has more ways, so both write two
+// bits.
+TEST_F(SegmentsTest, StartsThatShareAWriteFormAGroup) {
+  Numbered n = number(R"(
+    entry: br i1 %c, label %a, label %loop
+    a:     call void @plain()
+           br label %loop
+    loop:  br i1 %c, label %latch, label %e
+    latch: call void @cut()
+           br label %loop
+    e:     ret void
+  )");
+  ASSERT_EQ(n.segments.count(0), 4u);
+  ASSERT_EQ(n.segments.count(2), 2u);
+  EXPECT_EQ(n.segments.bits(0), 2u);
+  EXPECT_EQ(n.segments.bits(2), 2u);
+  EXPECT_EQ(n.segments.bits(4), 0u);  // behind the call: to the back edge
+  EXPECT_EQ(edge(n, 2, 3).bits, 2u);
+  EXPECT_TRUE(n.segments.clears_path(0) && n.segments.clears_path(2));
+}
+
+TEST_F(SegmentsTest, GroupsAreApartIfTheirWritesAre) {
+  Numbered n = number(R"(
+    entry: switch i32 %x, label %a [ i32 0, label %b
+                                     i32 1, label %join ]
+    a:     br label %join
+    b:     br label %join
+    join:  call void @cut()
+           br i1 %c, label %d, label %e
+    d:     ret void
+    e:     ret void
+  )");
+  EXPECT_EQ(n.segments.bits(0), 2u);
+  EXPECT_EQ(n.segments.bits(4), 1u);
+}
+
+TEST_F(SegmentsTest, KnownBranchesCountAsTheirLargestSuccessor) {
+  Numbered n = number(R"(
+    k0: br i1 %c, label %a, label %b
+    a:  br i1 %c, label %d, label %e
+    b:  br label %d
+    d:  ret void
+    e:  ret void
+  )");
+  EXPECT_TRUE(n.segments.known(0));
+  EXPECT_FALSE(n.segments.known(1));
+  EXPECT_EQ(n.segments.count(0), 2u);
+  EXPECT_EQ(edge(n, 0, 1).value, 0u);
+  EXPECT_EQ(edge(n, 0, 1).bits, 0u);
+  EXPECT_EQ(edge(n, 0, 2).value, 0u);
+  EXPECT_EQ(edge(n, 0, 2).bits, 1u);  // here the count falls to 1
+  EXPECT_EQ(n.segments.step(0, 1)->kind, Kind::ask);
+  EXPECT_EQ(n.segments.step_to(0, 1, 1)->to, 1u);
+  EXPECT_EQ(n.segments.step_to(0, 1, 1)->rest, 1u);
+  EXPECT_EQ(n.segments.step_to(0, 2, 1), std::nullopt);  // only number 0 leads there
+  EXPECT_EQ(n.segments.step_to(0, 2, 0)->kind, Kind::ordinary);
+  EXPECT_EQ(n.segments.step_to(0, 4, 0), std::nullopt);
+  EXPECT_EQ(n.segments.step_to(0, 99, 0), std::nullopt);
+}
+
+TEST_F(SegmentsTest, OnlyKnownBranchesMakeItSilent) {
+  std::string body = R"(
+    entry: br label %k0
+    k0: br i1 %c, label %k0, label %k1
+    k1: switch i32 %x, label %k2 [ i32 0, label %k3 ]
+    k2: ret void
+    k3: br label %k2
+  )";
+  EXPECT_TRUE(number(body).segments.silent());
+  EXPECT_TRUE(number(body).segments.counted_loops().empty());
+  EXPECT_FALSE(number(body, {.plain = true}).segments.silent());
+  EXPECT_FALSE(Numbered(*get("test"), {.plain = true}).segments.known(1));
+  EXPECT_EQ(edge(number(body), 1, 1).bits, 0u);
+  EXPECT_TRUE(edge(number(body), 1, 1).cut);
+}
+
+// The number tells which back edge was taken.
+TEST_F(SegmentsTest, CutEdgesOfOnePieceHaveNumbersOfTheirOwn) {
+  Numbered n = number(R"(
+    entry: br label %outer
+    outer: br label %inner
+    inner: switch i32 %x, label %out [ i32 0, label %inner
+                                       i32 1, label %outer ]
+    out:   br i1 %c, label %f, label %g
+    f:     ret void
+    g:     ret void
+  )",
+                      {.counted_loops = false});
+  EXPECT_EQ(n.segments.count(0), 4u);
+  std::set<uint64_t> values;
+  for (Piece to : {1u, 2u, 3u}) {
+    values.insert(edge(n, 2, to).value);
+    EXPECT_EQ(edge(n, 2, to).cut, to != 3);
+  }
+  EXPECT_EQ(edge(n, 2, 3).value, 0u);  // the only one that does not write
+  EXPECT_EQ(values, (std::set<uint64_t>{0, 2, 3}));
+}
+
+TEST_F(SegmentsTest, CallsSplitBlocks) {
+  Numbered n = number(R"(
+    entry: call void @plain()
+           call void @cut()
+           call void @llvm.donothing()
+           call void @cut()
+           br label %next
+    next:  ret void
+  )");
+  ASSERT_EQ(n.segments.piece_count(), 4u);
+  EXPECT_TRUE(calls(*n.segments.cutting_call(0), "cut"));
+  EXPECT_NE(n.segments.cutting_call(0), n.segments.cutting_call(1));
+  EXPECT_EQ(n.segments.cutting_call(2), nullptr);
+  EXPECT_EQ(n.segments.block_of(2), 0u);
+  EXPECT_EQ(n.segments.first_piece(1), 3u);
+  EXPECT_TRUE(edge(n, 0, 1).cut && edge(n, 1, 2).cut);
+  EXPECT_FALSE(edge(n, 2, 3).cut);
+  EXPECT_EQ(n.segments.step(0, 0)->kind, Kind::cut);
+  EXPECT_EQ(n.segments.step(0, 1), std::nullopt);
+  EXPECT_TRUE(n.segments.silent());
+}
+
+TEST_F(SegmentsTest, OnlyWhatReturnsTwiceCutsWithoutAPredicate) {
+  ControlFlow flow(parse(R"(
+    entry: call void @cut()
+           %r = call i32 @twice(ptr %p)
+           %s = call i32 @llvm.eh.sjlj.setjmp(ptr %p)
+           ret void
+  )"));
+  Segments segments(flow, {});
+  ASSERT_EQ(segments.piece_count(), 3u);
+  EXPECT_TRUE(calls(*segments.cutting_call(0), "twice"));
+}
+
+TEST_F(SegmentsTest, MustTailCallBelongsToTheEnd) {
+  Numbered n(parse("entry: musttail call void @test(i1 %c, i32 %x, ptr %p)\n ret void\n"));
+  ASSERT_EQ(n.segments.piece_count(), 1u);
+  EXPECT_TRUE(n.segments.ends_function(0));
+}
+
+TEST_F(SegmentsTest, EveryInvokeCuts) {
+  for (const char* callee : {"plain", "cut"}) {
+    Numbered n = number(std::string("kentry: invoke void @") + callee + R"(() to label %ok unwind label %pad
+      ok:  ret void
+      pad: %l = landingpad { ptr, i32 } cleanup
+           resume { ptr, i32 } %l
+    )");
+    EXPECT_TRUE(edge(n, 0, 1).cut && edge(n, 0, 2).cut);
+    EXPECT_NE(n.segments.cutting_terminator(0), nullptr);
+    EXPECT_EQ(n.segments.cutting_call(0), nullptr);
+    EXPECT_FALSE(n.segments.known(0));
+    EXPECT_EQ(n.segments.count(0), 1u);
+    EXPECT_EQ(n.segments.step(0, 0)->kind, Kind::ask);
+    EXPECT_EQ(n.segments.step_to(0, 2, 0)->kind, Kind::cut);
+    EXPECT_EQ(n.segments.step_to(0, 2, 1), std::nullopt);
+    EXPECT_TRUE(n.segments.silent());
+    EXPECT_TRUE(n.segments.ends_function(2));
+  }
+}
+
+// All ways into a block behind an indirectbr or callbr are cut, also ordinary branches, and the block says its
+// name.
+TEST_F(SegmentsTest, IndirectBranchAndAsmGoto) {
+  for (const char* jump : {"indirectbr ptr %p, [label %a, label %b]",
+                           "callbr void asm sideeffect \"\", \"!i\"() to label %a [label %b]"}) {
+    Numbered n = number(std::string("entry: br i1 %c, label %jump, label %a\n jump: ") + jump + R"(
+      a: br label %b
+      b: ret void
+    )");
+    EXPECT_FALSE(edge(n, 0, 1).cut);
+    EXPECT_TRUE(edge(n, 0, 2).cut && edge(n, 1, 2).cut && edge(n, 1, 3).cut && edge(n, 2, 3).cut);
+    EXPECT_EQ(n.segments.count(0), 2u);
+    EXPECT_EQ(n.segments.step(1, 0)->kind, Kind::ask);
+    EXPECT_EQ(n.segments.announces(1), std::nullopt);
+    EXPECT_EQ(n.segments.announces(3), 1u);
+    EXPECT_EQ(n.segments.announced(1), 3u);
+    EXPECT_EQ(n.segments.announced(2), std::nullopt);
+    EXPECT_EQ(n.segments.announce_bits(), 1u);
+  }
+}
+
+TEST_F(SegmentsTest, OneTargetIsAnnouncedWithOneBit) {
+  Numbered n = number("entry: indirectbr ptr %p, [label %a]\n a: ret void\n");
+  EXPECT_EQ(n.segments.announce_bits(), 1u);
+  EXPECT_EQ(n.segments.announces(1), 0u);
+  EXPECT_FALSE(n.segments.silent());
+}
+
+TEST_F(SegmentsTest, UnreachableBlocksTakeNoPart) {
+  Numbered n = number(R"(
+    entry: br label %exit
+    exit:  ret void
+    dead:  call void @cut()
+           br i1 %c, label %exit, label %dead2
+    dead2: indirectbr ptr %p, [label %exit]
+    dead3: ret void
+  )");
+  EXPECT_EQ(n.segments.piece_count(), 5u);
+  EXPECT_EQ(n.segments.edges().size(), 1u);
+  EXPECT_TRUE(n.segments.silent());
+  EXPECT_EQ(n.segments.find_edge(2, 1), nullptr);
+  EXPECT_FALSE(n.segments.ends_function(4));
+  EXPECT_EQ(n.segments.step(4, 0), std::nullopt);
+}
+
+// ---- counted loops ----
+
+TEST_F(SegmentsTest, CountedLoop) {
+  std::string body = R"(
+    entry: br label %head
+    head:  br i1 %c, label %body, label %e
+    body:  br label %head
+    e:     ret void
+  )";
+  Numbered n = number(body);
+  ASSERT_EQ(n.segments.counted_loops().size(), 1u);
+  const Segments::CountedLoop& loop = n.segments.counted_loops()[0];
+  EXPECT_EQ(loop.header, 1u);
+  EXPECT_EQ(loop.pieces, (std::vector<Piece>{1, 2}));
+  EXPECT_EQ(loop.latches, (std::vector<Piece>{2}));
+  EXPECT_EQ(n.segments.counted_loop_at(1), &loop);
+  EXPECT_EQ(n.segments.counted_loop_at(2), nullptr);
+  EXPECT_TRUE(edge(n, 0, 1).cut && edge(n, 1, 3).cut);
+  EXPECT_FALSE(edge(n, 1, 2).cut || edge(n, 2, 1).cut);
+  EXPECT_TRUE(edge(n, 1, 3).leaves_loop);
+  EXPECT_EQ(edge(n, 1, 3).exit_bits, 0u);
+  EXPECT_EQ(n.segments.inside(loop, 1), 2u);
+  EXPECT_EQ(n.segments.loop_exit(loop, 0)->from, 1u);
+  EXPECT_EQ(n.segments.loop_exit(loop, 0)->to, 3u);
+  EXPECT_FALSE(n.segments.loop_exit(loop, 1).has_value());
+  EXPECT_EQ(n.segments.step(1, 0), std::nullopt);
+  EXPECT_FALSE(n.segments.silent());
+  for (const Edge& e : n.segments.edges()) EXPECT_EQ(e.bits, 0u);
+
+  EXPECT_TRUE(number(body, {.counted_loops = false}).segments.counted_loops().empty());
+  EXPECT_TRUE(number(body, {.plain = true}).segments.counted_loops().empty());
+}
+
+TEST_F(SegmentsTest, CountedLoopWithSeveralExitsAndLatches) {
+  Numbered n = number(R"(
+    entry: br label %head
+    head:  br i1 %c, label %k0, label %e
+    k0:    switch i32 %x, label %a [ i32 0, label %b
+                                     i32 1, label %e
+                                     i32 2, label %head ]
+    a:     br i1 %c, label %head, label %f
+    b:     br label %a
+    e:     ret void
+    f:     br label %e
+  )");
+  ASSERT_EQ(n.segments.counted_loops().size(), 1u);
+  const Segments::CountedLoop& loop = n.segments.counted_loops()[0];
+  EXPECT_EQ(loop.pieces, (std::vector<Piece>{1, 2, 3, 4}));
+  EXPECT_EQ(loop.latches, (std::vector<Piece>{2, 3}));
+  EXPECT_EQ(n.segments.exit_bits(loop), 2u);
+  EXPECT_EQ(n.segments.inside(loop, 2), std::nullopt);
+  EXPECT_EQ(n.segments.step_to(2, 4, 0)->kind, Kind::ordinary);
+  EXPECT_EQ(n.segments.step_to(2, 5, 0)->kind, Kind::cut);
+  std::set<uint32_t> exits;
+  for (auto [from, to] : {std::pair<Piece, Piece>{1, 5}, {2, 5}, {3, 6}}) {
+    EXPECT_TRUE(edge(n, from, to).leaves_loop);
+    EXPECT_EQ(edge(n, from, to).exit_bits, 2u);
+    exits.insert(edge(n, from, to).exit);
+  }
+  EXPECT_EQ(exits, (std::set<uint32_t>{0, 1, 2}));
+}
+
+// From one counted loop straight into another, and back into the first from a loop around both.
+TEST_F(SegmentsTest, CountedLoopsSideBySideInALoop) {
+  Numbered n = number(R"(
+    entry: br label %a
+    a:     br i1 %c, label %a, label %b
+    b:     br i1 %c, label %b, label %latch
+    latch: br i1 %c, label %a2, label %e
+    a2:    br label %outer
+    outer: br label %a
+    e:     ret void
+  )");
+  // %a has two back edges, one of them around %b, so only %b is innermost.
+  ASSERT_EQ(n.segments.counted_loops().size(), 1u);
+  EXPECT_EQ(n.segments.counted_loops()[0].header, 2u);
+  Numbered apart = number(R"(
+    entry: br label %outer
+    outer: br label %a
+    a:     br i1 %c, label %a, label %b
+    b:     br i1 %c, label %b, label %latch
+    latch: br i1 %c, label %outer, label %e
+    e:     ret void
+  )");
+  EXPECT_EQ(apart.segments.counted_loops().size(), 2u);
+  EXPECT_TRUE(edge(apart, 2, 3).cut && edge(apart, 2, 3).leaves_loop);
+}
+
+TEST_F(SegmentsTest, LoopsThatAreNotCounted) {
+  auto loops = [this](const std::string& body) { return number(body).segments.counted_loops().size(); };
+  std::string head = "entry: br label %head\n", end = "e: ret void\n";
+  // Something else is undecided inside.
+  EXPECT_EQ(loops(head + R"(head: br i1 %c, label %a, label %b
+                            a:    br label %l
+                            b:    br label %l
+                            l:    br i1 %c, label %head, label %e
+                            )" +
+                  end),
+            0u);
+  EXPECT_EQ(loops(head + R"(head: br i1 %c, label %a, label %e
+                            a:    call void @cut()
+                            br label %head
+                            )" +
+                  end),
+            0u);
+  // Nothing is undecided.
+  EXPECT_EQ(loops(head + "head: br label %k0\n k0: br i1 %c, label %head, label %e\n" + end), 0u);
+  EXPECT_EQ(loops(head + "head: br label %head\n"), 0u);
+  // Two ways in.
+  EXPECT_EQ(
+      loops("entry: br i1 %c, label %a, label %b\n a: br label %b\n b: br i1 %c, label %a, label %e\n" + end),
+      0u);
+  // Announced blocks, invokes.
+  EXPECT_EQ(loops("entry: indirectbr ptr %p, [label %head]\n head: br i1 %c, label %head, label %e\n" + end),
+            0u);
+  EXPECT_EQ(loops(head + R"(head: invoke void @plain() to label %l unwind label %pad
+                            l:    br i1 %c, label %head, label %e
+                            pad:  %x1 = landingpad { ptr, i32 } cleanup
+                                  ret void
+                            )" +
+                  end),
+            0u);
+}
+
+// ---- plain numbering ----
+
+TEST_F(SegmentsTest, PlainNumbersAreWrittenAtTheEndInBytes) {
+  Numbered n = number(diamonds(9), {.plain = true});
+  Piece last = n.segments.first_piece(28);
+  ASSERT_TRUE(n.segments.ends_function(last));
+  EXPECT_EQ(n.segments.count(0), 512u);
+  EXPECT_EQ(n.segments.bits(0), 16u);
+  EXPECT_EQ(n.segments.end_bits(last), 16u);
+  EXPECT_TRUE(n.segments.clears_path(0));
+  for (const Edge& e : n.segments.edges()) EXPECT_EQ(e.bits, 0u);
+  Numbered one = number("entry: ret void\n", {.plain = true});
+  EXPECT_EQ(one.segments.bits(0), 8u);
+  EXPECT_EQ(one.segments.end_bits(0), 8u);
+  EXPECT_FALSE(one.segments.silent());
+  EXPECT_EQ(Numbered(*get("test")).segments.end_bits(0), 0u);
+}
+
+// ---- size ----
+
+size_t cut_edges(const Segments& segments) {
+  size_t count = 0;
+  for (const Edge& e : segments.edges()) count += e.cut ? 1 : 0;
+  return count;
+}
+
+TEST_F(SegmentsTest, ManyWaysAreCut) {
+  Numbered n = number(diamonds(70));
+  EXPECT_LE(n.segments.count(0), uint64_t{1} << 24);
+  EXPECT_EQ(cut_edges(n.segments), 2u * 2);  // 70 bits are three numbers, with two cuts between them
+  const llvm::Function& function = *get("test");
+  for (uint64_t max : {UINT64_MAX, uint64_t{1} << 32, uint64_t{256}}) check_all(function, {.max_ways = max});
+  EXPECT_EQ(cut_edges(Numbered(parse(diamonds(24))).segments), 0u);  // exactly the limit
+  EXPECT_EQ(cut_edges(Numbered(parse(diamonds(25))).segments), 2u);
+}
+
+// A header is a start anyhow, so it is the best place: one more edge is cut, the one that enters the loop.
+TEST_F(SegmentsTest, ManyWaysAreCutAtStarts) {
+  std::string body = R"(
+    entry: br i1 %c, label %a, label %b
+    a:     br label %c0
+    b:     br label %c0
+    c0:    br i1 %c, label %d, label %e
+    d:     br label %pre
+    e:     br label %pre
+    pre:   br label %head
+    head:  br i1 %c, label %f, label %g
+    f:     br label %h
+    g:     br label %h
+    h:     br i1 %c, label %i, label %j
+    i:     br label %latch
+    j:     br label %latch
+    latch: br i1 %c, label %head, label %end
+    end:   ret void
+  )";
+  EXPECT_EQ(number(body).segments.count(0), 32u);
+  Numbered n = number(body, {.max_ways = 8});
+  EXPECT_EQ(n.segments.count(0), 4u);
+  EXPECT_EQ(n.segments.count(7), 8u);
+  EXPECT_TRUE(edge(n, 6, 7).cut);
+  EXPECT_EQ(cut_edges(n.segments), 2u);
+}
+
+// Unlike the time on the wall it does not depend on what else the machine does.
+double processor_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+TEST_F(SegmentsTest, BigFunctionsAreFast) {
+  double begin = processor_seconds();
+  constexpr uint32_t cases = 10'000;
+  llvm::Function& f = parse(diamonds(35'000));
+  auto* dispatch = llvm::cast<llvm::BranchInst>(f.getEntryBlock().getTerminator());
+  auto* branch =
+      llvm::SwitchInst::Create(f.getArg(1), dispatch->getSuccessor(0), cases, dispatch->getIterator());
+  dispatch->eraseFromParent();
+  uint32_t i = 0;
+  for (llvm::BasicBlock& block : f) {
+    if (&block == &f.getEntryBlock() || i == cases) continue;
+    branch->addCase(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), i++), &block);
+  }
+  for (bool plain : {false, true}) {
+    Numbered n(f, {.plain = plain});
+    for (const Edge& e : n.segments.edges()) {
+      ASSERT_EQ(n.segments.find_edge(e.from, e.to), &e);
+      ASSERT_LE(e.bits, 24u);
+    }
+  }
+  EXPECT_LT(processor_seconds() - begin, 10);
+}
+
+// Loops 20,000 deep that all leave from the end of a long body: looking through it anew for each loop would
+// take minutes.
+TEST_F(SegmentsTest, DeepLoopsAreFast) {
+  double begin = processor_seconds();
+  constexpr int depth = 20'000;
+  std::string headers = "entry: br label %h0\n", body, latches, cases;
+  for (int i = 0; i < depth; ++i) {
+    std::string k = std::to_string(i), next = std::to_string(i + 1);
+    headers += "h" + k + ": br label %" + (i + 1 < depth ? "h" + next : "b0") + "\n";
+    body += "b" + k + ": br label %b" + next + "\n";
+    latches += "t" + k + ": br label %h" + k + "\n";
+    cases += " i32 " + k + ", label %t" + k + "\n";
+  }
+  std::string last = "b" + std::to_string(depth) + ": switch i32 %x, label %e [" + cases + "]\n";
+  Numbered n(parse(headers + body + last + latches + "e: ret void\n"));
+  ASSERT_EQ(n.segments.counted_loops().size(), 1u);
+  EXPECT_EQ(n.segments.counted_loops()[0].pieces.size(), depth + 3u);
+  EXPECT_EQ(n.segments.exit_bits(n.segments.counted_loops()[0]), 15u);
+  EXPECT_LT(processor_seconds() - begin, 10);
+}
+
+// ---- random functions ----
+
+class RandomSegments : public SegmentsTest {
+ protected:
+  llvm::Function& make(uint32_t seed, uint32_t most_blocks) {
+    random_.seed(seed);
+    llvm::Function& f = parse("entry: ret void\n");
+    f.getEntryBlock().getTerminator()->eraseFromParent();
+    blocks_.clear();
+    pads_.clear();
+    knowns_ = below(3);
+    shape_ = static_cast<Shape>(below(3));
+    jumps_ = below(4) == 0;
+    calls_ = below(3);
+    for (uint32_t i = 2 + below(most_blocks - 1); i > 0; --i) blocks_.push_back(add_block(f));
+    for (uint32_t i = below(3); i > 0; --i) pads_.push_back(add_block(f));
+    llvm::BranchInst::Create(shape_ != Shape::wild ? blocks_[0] : any(0), &f.getEntryBlock());
+    for (llvm::BasicBlock* pad : pads_) {
+      llvm::IRBuilder<> builder(pad);
+      auto* type = llvm::StructType::get(context_, {builder.getPtrTy(), builder.getInt32Ty()});
+      builder.CreateLandingPad(type, 0)->setCleanup(true);
+    }
+    uint32_t i = 0;
+    for (llvm::BasicBlock& block : f) {
+      if (block.getTerminator() == nullptr) fill(f, block, i++);
+    }
+    EXPECT_FALSE(llvm::verifyFunction(f, &llvm::errs()));
+    return f;
+  }
+  void check_and_count(uint32_t seed, uint32_t most_blocks, std::initializer_list<uint64_t> max_ways) {
+    const llvm::Function& function = make(seed, most_blocks);
+    for (uint64_t max : max_ways) {
+      check_all(function, {.max_ways = max}, seed);
+      check_all(function, {.counted_loops = false, .max_ways = max}, seed, 2);
+      check_all(function, {.plain = true, .max_ways = max}, seed, 3);
+    }
+    Numbered n(function);
+    for (const Segments::CountedLoop& loop : n.segments.counted_loops()) {
+      ++loops_;
+      for (Piece p : loop.pieces) loops_with_choice_ += n.segments.known(p) ? 1 : 0;
+    }
+    for (const Edge& e : n.segments.edges()) {
+      kept_ += e.bits == 0 && e.value != 0 && !e.fresh ? 1 : 0;
+      set_ += e.bits == 0 && e.value != 0 && e.fresh ? 1 : 0;
+      known_writes_ += e.bits != 0 && n.segments.known(e.from) ? 1 : 0;
+      wider_ += e.cut && e.bits != 0 && uint64_t{1} << (e.bits - 1) >= n.segments.count(e.from) ? 1 : 0;
+    }
+  }
+
+  // What was there to be checked.
+  size_t loops_ = 0, loops_with_choice_ = 0, kept_ = 0, set_ = 0, known_writes_ = 0, wider_ = 0;
+
+ private:
+  uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
+  llvm::BasicBlock* add_block(llvm::Function& f) {
+    return llvm::BasicBlock::Create(context_, below(4) < knowns_ ? "k" : "b", &f);
+  }
+  // A successor of block number `from`.
+  llvm::BasicBlock* any(uint32_t from) {
+    auto size = static_cast<uint32_t>(blocks_.size());
+    if (shape_ == Shape::wild || below(10) == 0) return blocks_[below(size)];
+    uint32_t back = std::min(from, shape_ == Shape::near ? below(3) : 0);
+    return blocks_[std::min(size - 1, from - back + 1 + below(3))];
+  }
+
+  void fill(llvm::Function& f, llvm::BasicBlock& block, uint32_t number) {
+    llvm::IRBuilder<> builder(&block);
+    for (uint32_t i = below(calls_ + 1); i > 0; --i) {
+      switch (below(12)) {
+        case 0:
+          builder.CreateCall(get("twice"), {f.getArg(2)});
+          break;
+        case 1:
+          builder.CreateCall(get("cut"));
+          break;
+        case 2:
+          builder.CreateCall(get("llvm.donothing"));
+          break;
+        default:
+          builder.CreateCall(get("plain"));
+          break;
+      }
+    }
+    terminate(f, builder, number);
+  }
+
+  void terminate(llvm::Function& f, llvm::IRBuilder<>& builder, uint32_t number) {
+    uint32_t kind = below(20);
+    bool last = shape_ == Shape::forward && number + 1 >= blocks_.size();
+    if (kind < 1 || last) {
+      builder.CreateRetVoid();
+    } else if (kind < 2) {
+      builder.CreateUnreachable();
+    } else if (kind < 6) {
+      builder.CreateBr(any(number));
+    } else if (kind < 9) {
+      auto* branch = builder.CreateSwitch(f.getArg(1), any(number));
+      for (uint32_t i = below(5); i > 0; --i) branch->addCase(builder.getInt32(i), any(number));
+    } else if (kind < 10 && !pads_.empty()) {
+      auto* pad = pads_[below(static_cast<uint32_t>(pads_.size()))];
+      builder.CreateInvoke(get(below(2) == 0 ? "cut" : "plain"), any(number), pad);
+    } else if (kind == 11 && jumps_) {
+      auto* jump = builder.CreateIndirectBr(f.getArg(2));
+      for (uint32_t i = below(3) + 1; i > 0; --i) jump->addDestination(any(number));
+    } else if (kind == 12 && jumps_) {
+      auto* type = llvm::FunctionType::get(builder.getVoidTy(), false);
+      builder.CreateCallBr(type, llvm::InlineAsm::get(type, "", "!i", true), any(number), {any(number)});
+    } else {
+      auto* yes = any(number);
+      builder.CreateCondBr(f.getArg(0), yes, any(number));
+    }
+  }
+
+  std::mt19937 random_;
+  std::vector<llvm::BasicBlock*> blocks_, pads_;
+  uint32_t knowns_ = 0, calls_ = 0;
+  // Branches lead anywhere, to blocks nearby (more counted loops), or mostly forward (longer segments).
+  enum class Shape { wild, near, forward } shape_ = Shape::wild;
+  bool jumps_ = false;  // indirectbr and callbr
+};
+
+TEST_F(RandomSegments, SmallOnes) {
+  for (uint32_t seed = 0; seed < 3000 && !HasFailure(); ++seed)
+    check_and_count(seed, 14, {SegmentOptions{}.max_ways, 8, 1});
+  for (size_t seen : {loops_, loops_with_choice_, kept_, set_, known_writes_, wider_}) EXPECT_GT(seen, 50u);
+}
+
+TEST_F(RandomSegments, BiggerOnes) {
+  for (uint32_t seed = 0; seed < 300 && !HasFailure(); ++seed)
+    check_and_count(seed, 60, {SegmentOptions{}.max_ways, 64, 5});
+  for (size_t seen : {loops_, kept_, set_, known_writes_, wider_}) EXPECT_GT(seen, 50u);
+}
+
+}  // namespace
+}  // namespace heddle
