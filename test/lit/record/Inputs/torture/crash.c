@@ -23,7 +23,7 @@ __attribute__((noinline)) static void fail(int depth) {
   if (strcmp(how, "segv") == 0) *nowhere = 1;
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "assert") == 0) assert(shared == -1);
-  if (strcmp(how, "fpe") == 0) shared = 1 / zero;
+  if (strcmp(how, "fpe") == 0) shared = 1000 / zero;
   if (strcmp(how, "overflow") == 0) shared = overflow(0);
   if (strcmp(how, "exit") == 0) exit(5);
   if (strcmp(how, "quick") == 0) _exit(6);
