@@ -27,6 +27,7 @@ static bool nothing_stored(void) {
 
 static void* read_access(const void* at, uint64_t size) {
   if (nothing_stored()) return (void*)(uintptr_t)at;
+  rt_rest_with_stores(&rt_now->buffer);
   struct rt_buffer* const buffer = begin_hook();
   rt_pass_time(buffer);
   void* const from = rt_find_value(buffer, at, size);

@@ -193,8 +193,22 @@ void rt_drain(struct rt_buffer* buffer) {
   rt_end_work(buffer);
 }
 
+/* That a store waits is noticed only by threads that run meanwhile, and short threads hardly meet: a thread
+ * with stores that wait stops for a moment now and then, often in its beginning. */
+void rt_rest_with_stores(struct rt_buffer* buffer) {
+  if (buffer->count == 0) return;
+  if (buffer->rests == 0) {
+    rt_rest(&buffer->random);
+    buffer->rested += buffer->rested < 64;
+    buffer->rests = 1 + below(buffer, buffer->rested < 64 ? 3 : 4000);
+  }
+  --buffer->rests;
+}
+
 void rt_drain_current(void) {
-  if (rt_now != NULL) rt_drain(&rt_now->buffer);
+  if (rt_now == NULL) return;
+  rt_rest_with_stores(&rt_now->buffer);
+  rt_drain(&rt_now->buffer);
 }
 
 static bool has_happened(struct rt_buffer* buffer) { /* the youngest store, if it is open */
@@ -222,6 +236,7 @@ void rt_end_buffer(struct rt_log* log) {
   struct rt_buffer* const buffer = &log->buffer;
   const struct rt_thread* const thread = log->thread;
   if (buffer->count == 0) return;
+  rt_rest_with_stores(buffer);
   rt_begin_work(buffer);
   for (uint32_t position = buffer->count; position-- > 0;)
     if (overlap(store_at(buffer, position), (const void*)(uintptr_t)thread->stack_low,

@@ -33,6 +33,7 @@ struct rt_buffer {
   siginfo_t deferred;
   /* Accesses until stores are carried out again; how long that is at most, and how often it holds yet. */
   uint32_t wait, patience, phase;
+  uint32_t rests, rested; /* accesses until the thread rests again; how often it has, at most 64 */
   uint64_t random;
   struct rt_store stores[RT_STORES];
   /* Values. Each lies as its target does, modulo 64: instructions may need the alignment. */
@@ -42,6 +43,7 @@ struct rt_buffer {
 struct rt_log;
 
 void rt_begin_buffer(struct rt_log* log);
+void rt_rest_with_stores(struct rt_buffer* buffer);
 /* All stores of the current log become visible. */
 void rt_drain_current(void);
 /* A signal handler is about to run, or the thread has failed: stores that have happened become visible. */

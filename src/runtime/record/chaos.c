@@ -78,6 +78,14 @@ void rt_disturb(struct rt_thread* self) {
     RT_SYS3(SYS_setpriority, PRIO_PROCESS, self->tid, below(self, 10)); /* may be refused */
 }
 
+void rt_rest(uint64_t* random) {
+  const uint64_t draw = rt_next_random(random) % 100;
+  if (draw < 50)
+    spin(3000 + rt_next_random(random) % 100000);
+  else
+    sleep_us(20 + rt_next_random(random) % (draw < 80 ? 300 : 3000)); /* a thread takes that long to begin */
+}
+
 void heddle_record_chaos(void) {
   if (rt.chaos)
     rt_disturb(rt_self);

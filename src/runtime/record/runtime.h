@@ -178,6 +178,7 @@ uint64_t rt_next_random(uint64_t* state);
 uint64_t rt_thread_seed(const struct rt_thread* thread); /* from the seed of the run and its name */
 void rt_chaos_begin(struct rt_thread* self);
 void rt_disturb(struct rt_thread* self);
+void rt_rest(uint64_t* random); /* some microseconds */
 
 /* blocks.c */
 void rt_close_blocks(struct rt_log* log);
