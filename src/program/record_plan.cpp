@@ -24,6 +24,11 @@ bool runs_kept_code(llvm::StringRef name) {
   return names.contains(name);
 }
 
+// They return only if they fail: else another program runs in the place of this one.
+bool replaces_program(llvm::StringRef name) {
+  return name.starts_with("exec") || name == "fexecve";
+}
+
 // Where a cancelled thread may end.
 bool is_cancellation_point(SyncKind kind) {
   switch (kind) {
@@ -247,6 +252,7 @@ bool RecordPlan::Builder::may_not_return(const llvm::CallBase& call, const CallI
   if (call.doesNotReturn() || info.effects == nullptr) return true;
   const Effects& effects = *info.effects;
   if (effects.no_return || effects.blocks || is_cancellation_point(effects.sync)) return true;
+  if (replaces_program(info.callee->getName())) return true;
   return is_library_cxx(*info.callee) && !call.doesNotThrow();
 }
 
