@@ -18,8 +18,7 @@ ProcessFrame frame(uint64_t address, bool exact = false) {
   return {.pc = kBase + address, .exact = exact, .module = "/cache/program", .module_base = kBase};
 }
 
-heddle_record_process told(heddle_record_failure failure, int signal, const char* text = "",
-                           const char* text2 = "") {
+heddle_record_process told(uint32_t failure, int signal, const char* text = "", const char* text2 = "") {
   heddle_record_process process{};
   process.failed = 1;
   process.failure = failure;
@@ -103,8 +102,7 @@ TEST(RecordFailure, AProgramThatLivesOnHasNotFailed) {
 }
 
 TEST(RecordFailure, NonsenseInTheProcessFile) {
-  const auto failure = recorded_failure(told(static_cast<heddle_record_failure>(77), 12345),
-                                        {.signal = SIGSEGV}, {}, FakeNames());
+  const auto failure = recorded_failure(told(77, 12345), {.signal = SIGSEGV}, {}, FakeNames());
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->kind, "segv");
 }
