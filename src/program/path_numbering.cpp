@@ -7,29 +7,9 @@
 #include <tuple>
 
 #include "base/result.h"
+#include "program/segment_ends.h"
 
 namespace heddle {
-namespace {
-
-bool may_return_twice(const llvm::CallBase& call) {
-  // __builtin_setjmp is an intrinsic without the attribute.
-  return call.hasFnAttr(llvm::Attribute::ReturnsTwice) ||
-         call.getIntrinsicID() == llvm::Intrinsic::eh_sjlj_setjmp;
-}
-
-bool call_cuts(const llvm::CallBase& call, const PathOptions& options) {
-  if (call.isMustTailCall()) return false;
-  if (may_return_twice(call)) return true;
-  if (call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic) return false;
-  return options.cuts && options.cuts(call);
-}
-
-bool edges_carry_no_code(const llvm::Instruction& terminator) {
-  return llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst>(terminator);
-}
-
-}  // namespace
-
 // Fills a PathNumbering, step by step as in run().
 class PathNumbering::Builder {
  public:
@@ -88,7 +68,7 @@ void PathNumbering::Builder::add_block(uint32_t b) {
   if (flow_.reachable(b)) {
     for (const llvm::Instruction& instruction : *flow_.block(b)) {
       const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      if (call == nullptr || !call_cuts(*call, options_)) continue;
+      if (call == nullptr || !ends_segment(*call, options_.cuts)) continue;
       if (call->isTerminator()) {
         last.terminator = call;
       } else {

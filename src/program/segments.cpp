@@ -9,26 +9,10 @@
 
 #include "base/result.h"
 #include "program/counted_loops.h"
+#include "program/segment_ends.h"
 
 namespace heddle {
 namespace {
-
-bool may_return_twice(const llvm::CallBase& call) {
-  // __builtin_setjmp is an intrinsic without the attribute.
-  return call.hasFnAttr(llvm::Attribute::ReturnsTwice) ||
-         call.getIntrinsicID() == llvm::Intrinsic::eh_sjlj_setjmp;
-}
-
-bool call_cuts(const llvm::CallBase& call, const SegmentOptions& options) {
-  if (call.isMustTailCall()) return false;
-  if (may_return_twice(call)) return true;
-  if (call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic) return false;
-  return options.cuts && options.cuts(call);
-}
-
-bool edges_carry_no_code(const llvm::Instruction& terminator) {
-  return llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst>(terminator);
-}
 
 // Bits that tell `count` things apart.
 unsigned bits_for(uint64_t count) {
@@ -126,7 +110,7 @@ void Segments::Builder::add_block(uint32_t b) {
     const llvm::Instruction* terminator = flow_.block(b)->getTerminator();
     for (const llvm::Instruction& instruction : *flow_.block(b)) {
       const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      if (call == nullptr || call == terminator || !call_cuts(*call, options_)) continue;
+      if (call == nullptr || call == terminator || !ends_segment(*call, options_.cuts)) continue;
       pieces_.push_back({.block = b, .call = call});
     }
     last.terminator = llvm::dyn_cast<llvm::CallBase>(terminator);
