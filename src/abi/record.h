@@ -30,7 +30,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_RECORD_FORMAT 1
+#define HEDDLE_RECORD_FORMAT 2
 #define HEDDLE_RECORD_LOG_MAGIC 0x676f6c656c646468ull       /* "hddlelog" */
 #define HEDDLE_RECORD_PROCESS_MAGIC 0x636f7270656c6468ull /* "hdleproc" */
 #define HEDDLE_RECORD_CHUNK_MAGIC 0x6b6e6863u           /* "chnk" */
@@ -57,6 +57,7 @@ struct heddle_record_state {
   struct heddle_record_chunk* data;
   uint64_t data_limit; /* size of the chunk - HEDDLE_RECORD_SMALL */
   uint64_t chaos;      /* events until the next disturbance (record --chaos) */
+  uint64_t called;     /* 1: the program is about to enter itself through a pointer (HEDDLE_RECORD_enter) */
 };
 #define HEDDLE_RECORD_SMALL 64 /* bytes that always fit behind data_limit */
 
@@ -98,7 +99,8 @@ struct heddle_record_log {
   uint64_t state;
   uint64_t stack_low, stack_high;
   uint64_t tls; /* thread pointer */
-  /* Filled in by heddle when it looked at the stopped process: what the state held. */
+  /* What the state held: filled in by heddle when it looked at the stopped process, and by a thread that may have been
+   * cancelled anywhere, at its end. */
   uint32_t looked_at;
   uint32_t pad;
   uint64_t pending_path, pending_count, pc;
@@ -107,7 +109,7 @@ struct heddle_record_log {
 /* ---- data entries */
 enum heddle_record_tag {
   HEDDLE_RECORD_end = 0, /* never written: what is not there */
-  /* A function of the program was entered from outside or through a pointer: varint function id. */
+  /* A function of the program was entered by the program through a pointer: varint function id. */
   HEDDLE_RECORD_enter = 1,
   /* Control came to a landing pad: varint id of the invoke. */
   HEDDLE_RECORD_landed = 2,
@@ -136,6 +138,9 @@ enum heddle_record_tag {
    * in the making, varint pending path, varint pending count, varint bytes of data stream without chunk heads. */
   HEDDLE_RECORD_signal = 9,
   HEDDLE_RECORD_signal_end = 10, /* the handler came back; missing if it was left by siglongjmp */
+  /* A function of the program was entered by code outside: varint function id. Its arguments follow, bare, of which
+   * record_plan.h says how many bytes each has. */
+  HEDDLE_RECORD_enter_from_outside = 11,
   /* A loud call returned: 16 + the sum of these, then what the plan of the call says (record_plan.h), in that order:
    * errno (varint) if the flag is set, a stamp if the flag is set, the result. Without the flag errno, if the call may
    * set it, is what was written last in this log (0 at first). */
@@ -218,7 +223,8 @@ struct heddle_record_file {
 #define HEDDLE_HOOK_ROUNDS "heddle_record_rounds"
 /* The data chunk has less than HEDDLE_RECORD_SMALL bytes left: starts the next one. */
 #define HEDDLE_HOOK_NEXT_DATA "heddle_record_next_data"
-/* The program is entered from outside or through a pointer; the thread's log is made if it has none. */
+/* The program is entered from outside or through a pointer; the thread's log is made if it has none. 1: from outside, so
+ * the arguments are to be told. */
 #define HEDDLE_HOOK_RECORD_ENTER "heddle_record_enter"
 #define HEDDLE_HOOK_LANDED "heddle_record_landed"
 /* A call that may return twice is about to be made: clears `*mark`, which is in the frame of the caller. Then, at each
@@ -268,7 +274,7 @@ extern "C" {
 HEDDLE_PRESERVE_ALL void heddle_record_next_word(void);
 HEDDLE_PRESERVE_ALL void heddle_record_next_data(void);
 HEDDLE_PRESERVE_ALL void heddle_record_rounds(uint64_t rounds, uint32_t exit, uint32_t exit_bits);
-void heddle_record_enter(uint32_t function);
+uint32_t heddle_record_enter(uint32_t function);
 void heddle_record_landed(uint32_t invoke);
 void heddle_record_twice_begin(uint64_t* mark);
 void heddle_record_twice(uint64_t* mark, uint32_t call, uint32_t result);

@@ -23,6 +23,7 @@ struct Work {
   std::vector<llvm::CallBase*> calls;
   std::vector<std::pair<llvm::Instruction*, unsigned>> values;  // to be logged, with their bytes
   std::vector<std::pair<llvm::BasicBlock*, BlockId>> blocks;
+  std::vector<std::pair<llvm::Function*, std::vector<LoggedValue>>> stack_objects;  // static ones, to be logged
 };
 
 Work find_work(const Program& program, const RecordPlan& plan, llvm::Module& module) {
@@ -34,7 +35,16 @@ Work find_work(const Program& program, const RecordPlan& plan, llvm::Module& mod
     for (llvm::BasicBlock& block : function) work.blocks.emplace_back(&block, program.id_of(block));
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) work.calls.push_back(call);
-      if (const unsigned bytes = plan.logged(instruction)) work.values.emplace_back(&instruction, bytes);
+      const unsigned bytes = plan.logged(instruction);
+      if (bytes == 0) continue;
+      auto* object = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (object != nullptr && object->isStaticAlloca()) {
+        if (work.stack_objects.empty() || work.stack_objects.back().first != &function)
+          work.stack_objects.emplace_back(&function, std::vector<LoggedValue>());
+        work.stack_objects.back().second.push_back({object, bytes});
+      } else {
+        work.values.emplace_back(&instruction, bytes);
+      }
     }
   }
   return work;
@@ -43,6 +53,21 @@ Work find_work(const Program& program, const RecordPlan& plan, llvm::Module& mod
 // Direct calls by another name of the function (an alias) mean its code, not its entry.
 void call_directly(llvm::CallBase& call, const CallPlan& plan) {
   if (plan.kind == CallPlan::Kind::inside) call.setCalledOperand(const_cast<llvm::Function*>(plan.info.callee));
+}
+
+// So that they have symbols, by which whoever reads the recording finds their addresses.
+void name_variables(llvm::Module& module) {
+  for (llvm::GlobalVariable& variable : module.globals())
+    if (variable.hasPrivateLinkage()) variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+// Static allocas must stay in the entry block, which the code that logs them splits.
+void tell_addresses(const RecordHooks& hooks, llvm::Function& function,
+                    const std::vector<LoggedValue>& objects) {
+  llvm::BasicBlock& entry = function.getEntryBlock();
+  llvm::Instruction* behind = &*entry.getFirstNonPHIOrDbgOrAlloca();
+  for (const LoggedValue& each : objects) llvm::cast<llvm::AllocaInst>(each.value)->moveBefore(behind);
+  LogEmitter(hooks, *behind).append(objects);
 }
 
 // Shifts by a variable and counting zeros are slow in the instructions that every x86-64 has. A variant runs
@@ -91,6 +116,7 @@ Result<void> instrument_record(const Program& program, llvm::Module& module, con
   std::optional<ControlInstrumentation> buffers;
   if (options.buffers) buffers.emplace(program, module, effects);
   const RecordHooks hooks(module);
+  name_variables(module);
 
   // Before the other hooks, which so come to stand in front of it: a killed thread may then have told of one
   // block too many, but of none too few.
@@ -117,6 +143,7 @@ Result<void> instrument_record(const Program& program, llvm::Module& module, con
   if (options.chaos) add_chaos(plan, hooks);
   CallRecorder calls(program, plan, hooks, module);
   for (const auto& [value, bytes] : work.values) calls.add_value(*value, bytes);
+  for (const auto& [function, objects] : work.stack_objects) tell_addresses(hooks, *function, objects);
   for (llvm::CallBase* call : work.calls) calls.add(*call);
   if (buffers) {
     buffers->apply();

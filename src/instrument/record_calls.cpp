@@ -79,6 +79,7 @@ void CallRecorder::add_pointer_call(llvm::CallBase& call, const CallPlan& plan) 
                                           builder.CreateICmpUGE(target, entries_end_));
   llvm::Instruction* leaving = llvm::SplitBlockAndInsertIfThen(outside, &call, false);
   LogEmitter(hooks_, *leaving).builder().CreateCall(hooks_.foreign, {target});
+  LogEmitter(hooks_, call).set_called(outside);
   llvm::Instruction* place = behind(call);
   if (place == nullptr) return;
   llvm::Instruction* came_back = llvm::SplitBlockAndInsertIfThen(outside, place, false);
@@ -108,7 +109,7 @@ void CallRecorder::add_value(llvm::Instruction& instruction, unsigned bytes) {
     value = at.builder().CreateFreeze(&instruction);
     instruction.replaceUsesWithIf(value, [&](const llvm::Use& use) { return use.getUser() != value; });
   }
-  at.append(value, bytes);
+  at.append({{value, bytes}});
 }
 
 }  // namespace heddle

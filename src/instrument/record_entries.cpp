@@ -5,6 +5,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "instrument/instrument.h"
+#include "program/address_values.h"
 
 namespace heddle {
 namespace {
@@ -34,13 +35,23 @@ llvm::Function* make_entry(llvm::Function& function) {
   return entry;
 }
 
+void tell_arguments(const RecordHooks& hooks, llvm::Function& entry, llvm::Value* from_outside,
+                    llvm::Instruction& before) {
+  std::vector<LoggedValue> told;
+  for (llvm::Argument& argument : entry.args())
+    if (const unsigned bytes = stored_bytes(*argument.getType())) told.push_back({&argument, bytes});
+  if (told.empty()) return;
+  LogEmitter(hooks, *llvm::SplitBlockAndInsertIfThen(from_outside, &before, false)).append(told);
+}
+
 }  // namespace
 
 void add_entry(const Program& program, const RecordHooks& hooks, llvm::Function& function) {
   llvm::Function* entry = make_entry(function);
   function.replaceUsesWithIf(entry, [](llvm::Use& use) { return !means_the_code(use); });
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(function.getContext(), "", entry));
-  builder.CreateCall(hooks.enter, {builder.getInt32(program.id_of(function).value)});
+  llvm::Value* from_outside = builder.CreateIsNotNull(
+      builder.CreateCall(hooks.enter, {builder.getInt32(program.id_of(function).value)}));
   llvm::SmallVector<llvm::Value*, 8> arguments;
   for (llvm::Argument& argument : entry->args()) arguments.push_back(&argument);
   llvm::CallInst* call = builder.CreateCall(&function, arguments);
@@ -52,6 +63,7 @@ void add_entry(const Program& program, const RecordHooks& hooks, llvm::Function&
   } else {
     builder.CreateRet(call);
   }
+  tell_arguments(hooks, *entry, from_outside, *call);
 }
 
 void add_landings(const Program& program, const RecordHooks& hooks, llvm::Function& function) {

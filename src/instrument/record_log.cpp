@@ -35,7 +35,8 @@ RecordHooks::RecordHooks(llvm::Module& module) {
   chaos = declare_cold(module, HEDDLE_HOOK_CHAOS, llvm::FunctionType::get(none, false));
   rounds =
       declare_cold(module, HEDDLE_HOOK_ROUNDS, llvm::FunctionType::get(none, {wide, number, number}, false));
-  enter = declare(HEDDLE_HOOK_RECORD_ENTER, {number});
+  enter =
+      module.getOrInsertFunction(HEDDLE_HOOK_RECORD_ENTER, llvm::FunctionType::get(number, {number}, false));
   landed = declare(HEDDLE_HOOK_LANDED, {number});
   twice_begin = declare(HEDDLE_HOOK_TWICE_BEGIN, {pointer});
   twice = declare(HEDDLE_HOOK_TWICE, {pointer, number, number});
@@ -142,7 +143,13 @@ void LogEmitter::set_count(llvm::Value* rounds) {
   builder_.CreateStore(rounds, field(offsetof(heddle_record_state, count)), /*isVolatile=*/true);
 }
 
-void LogEmitter::append(llvm::Value* value, unsigned bytes) {
+void LogEmitter::append(llvm::ArrayRef<LoggedValue> values) {
+  constexpr size_t kAtOnce = HEDDLE_RECORD_SMALL / sizeof(uint64_t);
+  for (; values.size() > kAtOnce; values = values.drop_front(kAtOnce)) append_few(values.take_front(kAtOnce));
+  append_few(values);
+}
+
+void LogEmitter::append_few(llvm::ArrayRef<LoggedValue> values) {
   llvm::Type* wide = builder_.getInt64Ty();
   const auto load_chunk = [&] {
     return builder_.CreateLoad(builder_.getPtrTy(), field(offsetof(heddle_record_state, data)));
@@ -159,9 +166,12 @@ void LogEmitter::append(llvm::Value* value, unsigned bytes) {
   leave_cold_path();
   chunk = join(chunk, next_chunk);
   used = join(used, next_used);
-  llvm::Value* at = builder_.CreateInBoundsGEP(builder_.getInt8Ty(), chunk, used);
-  builder_.CreateAlignedStore(stored_form(value, bytes), at, llvm::Align(1), /*isVolatile=*/true);
-  builder_.CreateStore(builder_.CreateAdd(used, builder_.getInt64(bytes)), chunk, /*isVolatile=*/true);
+  for (const LoggedValue& each : values) {
+    llvm::Value* at = builder_.CreateInBoundsGEP(builder_.getInt8Ty(), chunk, used);
+    builder_.CreateAlignedStore(stored_form(each.value, each.bytes), at, llvm::Align(1), /*isVolatile=*/true);
+    used = builder_.CreateAdd(used, builder_.getInt64(each.bytes));
+  }
+  builder_.CreateStore(used, chunk, /*isVolatile=*/true);
 }
 
 llvm::Value* LogEmitter::stored_form(llvm::Value* value, unsigned bytes) {
@@ -170,6 +180,11 @@ llvm::Value* LogEmitter::stored_form(llvm::Value* value, unsigned bytes) {
   if (type->isPointerTy()) return builder_.CreatePtrToInt(value, as);
   if (type->isFloatingPointTy()) return builder_.CreateBitCast(value, as);
   return builder_.CreateZExt(value, as);
+}
+
+void LogEmitter::set_called(llvm::Value* leads_outside) {
+  llvm::Value* inside = builder_.CreateZExt(builder_.CreateNot(leads_outside), builder_.getInt64Ty());
+  builder_.CreateStore(inside, field(offsetof(heddle_record_state, called)));
 }
 
 void LogEmitter::count_down_to_chaos() {

@@ -13,6 +13,11 @@
 
 namespace heddle {
 
+struct LoggedValue {
+  llvm::Value* value;
+  unsigned bytes;  // 1, 2, 4 or 8
+};
+
 // Declarations in one module.
 struct RecordHooks {
   explicit RecordHooks(llvm::Module& module);
@@ -38,14 +43,17 @@ class LogEmitter {
   void set_path(llvm::Value* number);
   void set_count(llvm::Value* rounds);
   // ---- data stream
-  void append(llvm::Value* value, unsigned bytes);
+  void append(llvm::ArrayRef<LoggedValue> values);  // together: a crash leaves all of few, or none
   // As it is stored: an integer of so many bytes.
   llvm::Value* stored_form(llvm::Value* value, unsigned bytes);
+  // ---- calls through pointers: one that does not lead outside enters the program.
+  void set_called(llvm::Value* leads_outside);
   // ---- disturbances
   void count_down_to_chaos();
 
  private:
   llvm::Value* field(size_t offset);
+  void append_few(llvm::ArrayRef<LoggedValue> values);
   void append_bits(llvm::Value* number, llvm::Value* bits);
   // Code that is hardly ever run: the builder stands in it until leave_cold_path.
   void enter_cold_path(llvm::Value* condition);

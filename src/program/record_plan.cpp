@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "program/address_values.h"
+#include "program/outside_values.h"
 
 namespace heddle {
 namespace {
@@ -258,6 +259,9 @@ bool RecordPlan::Builder::may_not_return(const llvm::CallBase& call, const CallI
 
 void RecordPlan::Builder::choose_values() {
   plan_.sharing_ = analyse_sharing(module_, effects_, {.foreign_callers = program_.has_foreign_callers()});
+  for (const llvm::Function* function : order_)
+    for (const llvm::Instruction& instruction : llvm::instructions(*function))
+      if (const unsigned bytes = outside_value_bytes(instruction)) plan_.logged_[&instruction] = bytes;
   if (plan_.policy_ != RecordPolicy::standard) return;
   const auto recorded = [this](const llvm::Function& function) { return plan_.functions_.contains(&function); };
   for (const llvm::Instruction* value : address_values(module_, effects_, plan_.sharing_, recorded))
@@ -266,7 +270,7 @@ void RecordPlan::Builder::choose_values() {
 
 void RecordPlan::Builder::find_known_values() {
   const auto logged = [this](const llvm::Instruction& instruction) {
-    if (plan_.logged_.contains(&instruction)) return true;
+    if (plan_.logged_.contains(&instruction)) return !llvm::isa<llvm::AllocaInst>(instruction);
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call == nullptr) return false;
     // Of a pointer that leads inside, the result is not told.

@@ -6,24 +6,27 @@
 //
 // - A function that may be entered otherwise than by direct calls of the program (its address is taken, or
 // foreign code may
-//   know its name) has an *entry*: HEDDLE_RECORD_enter, written whenever it is reached so. Direct calls do not
-//   write it.
+//   know its name) has an *entry*: HEDDLE_RECORD_enter or HEDDLE_RECORD_enter_from_outside and the arguments
+//   that stored_bytes() has a size for, written whenever it is reached so. Direct calls do not write it.
 // - Direct calls of functions of the program write nothing.
 // - A *loud* call is one that leaves the program and about which something must be told:
 //     before it:  HEDDLE_RECORD_sync, if it is a synchronisation call
-//     during it:  whatever callbacks write, each beginning with HEDDLE_RECORD_enter; HEDDLE_RECORD_child
+//     during it:  whatever callbacks write, each beginning with HEDDLE_RECORD_enter_from_outside;
+//                 HEDDLE_RECORD_child
 //     after it:   HEDDLE_RECORD_returned, then its ranges (HEDDLE_RECORD_bytes, HEDDLE_RECORD_file_bytes), one
 //     for each
 //   or else it does not return: the next thing in the log is HEDDLE_RECORD_landed, the HEDDLE_RECORD_returned
-//   of a loud call further up, HEDDLE_RECORD_twice, HEDDLE_RECORD_enter, or nothing.
+//   of a loud call further up, HEDDLE_RECORD_twice, HEDDLE_RECORD_enter_from_outside, or nothing.
 // - A call through a pointer: if it leads outside, HEDDLE_RECORD_foreign and then as a loud call of which
 // nothing is known;
 //   else the HEDDLE_RECORD_enter of the function it leads to.
 // - All other calls that leave the program are *quiet*: nothing is written, they return, and nothing of the
 // program runs
 //   meanwhile (but in logs of signal handlers).
-// - A logged value (address_values.h: of a load, or of any instruction that computes; never of a phi, a call of
-//   the program or the end of a block) is written, `bytes` long, without a tag, directly after the instruction.
+// - A logged value (address_values.h, outside_values.h: of a load, or of any instruction that computes; never
+// of
+//   a phi, a call of the program or the end of a block) is written, `bytes` long, without a tag, directly after
+//   the instruction. Those of static allocas of the entry block stand at the beginning of the function.
 // - Behind a musttail call there is no place to tell anything: one that leaves the program is quiet, and if a
 // pointer leads
 //   outside, HEDDLE_RECORD_foreign is all there is. One that stays inside takes the place of its caller.
@@ -108,7 +111,7 @@ class RecordPlan {
   // functions.
   const FunctionPlan* function(const llvm::Function& function) const;
   const CallPlan& call(const llvm::CallBase& call) const;
-  // Bytes of a logged value (1, 2, 4 or 8); 0 for others.
+  // Bytes of a logged value (1, 2, 4 or 8; of addresses of stack objects the lower ones); 0 for others.
   unsigned logged(const llvm::Instruction& instruction) const;
   const KnownValues& known() const { return *known_; }
   const SharingResult& sharing() const { return sharing_; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "program/address_values.h"
 #include "program/source_place.h"
 
 namespace heddle {
@@ -64,7 +65,8 @@ const FunctionCode& ThreadDecoder::code_of(const llvm::Function& function) {
 
 // ---- activations
 
-void ThreadDecoder::push(const llvm::Function& function, EnteredBy by, const llvm::CallBase* call) {
+void ThreadDecoder::push(const llvm::Function& function, EnteredBy by, const llvm::CallBase* call,
+                         std::span<const uint64_t> arguments) {
   if (stack_.size() == kMostActivations) return give_up(function);
   const FunctionCode& code = code_of(function);
   if (plan_.policy() == RecordPolicy::clap) {
@@ -76,6 +78,7 @@ void ThreadDecoder::push(const llvm::Function& function, EnteredBy by, const llv
   }
   evaluator_.enter(function, call);
   visitor_.enter_function(code.id(), by);
+  if (by == EnteredBy::outside || by == EnteredBy::callback) visitor_.arguments(code.id(), arguments);
   Activation& top = stack_.emplace_back(Activation{.code = &code, .entered_by = by});
   outside_ = false;
   if (enter_piece(top, 0)) start_segment(top);
@@ -124,14 +127,14 @@ bool ThreadDecoder::perform(Activation& top, const Action& action) {
     case Action::Kind::compute:
       evaluator_.execute(*action.instruction);
       return true;
-    case Action::Kind::load: {
+    case Action::Kind::value: {
       const std::optional<uint64_t> value = entries_.data().number(action.bytes);
       if (!value) {
         data_ended();
         return false;
       }
       consumed();
-      visitor_.load(*action.instruction, *value);
+      visitor_.value(*action.instruction, *value);
       evaluator_.set(*action.instruction, *value);
       return true;
     }
@@ -170,7 +173,7 @@ bool ThreadDecoder::perform(Activation& top, const Action& action) {
 void ThreadDecoder::perform_pointer_call(Activation& top, const Action& action) {
   const std::optional<uint8_t> tag = entries_.tag();
   if (!tag) return data_ended();
-  if (*tag == HEDDLE_RECORD_enter) return entered();
+  if (*tag == HEDDLE_RECORD_enter) return entered(false);
   if (*tag != HEDDLE_RECORD_foreign) return unexpected("no target of a call through a pointer");
   const std::optional<uint64_t> target = entries_.foreign();
   if (!target) return data_ended();
@@ -425,8 +428,8 @@ void ThreadDecoder::await() {
   const std::optional<uint8_t> tag = entries_.tag();
   if (!tag) return data_ended();
   switch (*tag) {
-    case HEDDLE_RECORD_enter:
-      return entered();
+    case HEDDLE_RECORD_enter_from_outside:
+      return entered(true);
     case HEDDLE_RECORD_landed:
       return landed();
     case HEDDLE_RECORD_twice:
@@ -456,7 +459,7 @@ void ThreadDecoder::await() {
   }
 }
 
-void ThreadDecoder::entered() {
+void ThreadDecoder::entered(bool from_outside) {
   const std::optional<uint32_t> id = entries_.enter();
   if (!id) return data_ended();
   if (*id >= program_.function_count()) return unexpected("a function that the program does not have");
@@ -464,11 +467,20 @@ void ThreadDecoder::entered() {
   const FunctionPlan* plan = plan_.function(function);
   if (plan == nullptr || !plan->entered_from_outside)
     return unexpected(fmt::format("{}, which cannot be entered from outside", readable_name(function)));
+  std::vector<uint64_t> arguments;
+  for (const llvm::Argument& argument : function.args()) {
+    const unsigned bytes = from_outside ? stored_bytes(*argument.getType()) : 0;
+    if (bytes == 0) continue;
+    const std::optional<uint64_t> value = entries_.data().number(bytes);
+    if (!value) return data_ended();
+    arguments.push_back(*value);
+  }
   consumed();
-  const EnteredBy by = stack_.empty() ? EnteredBy::outside
-                       : outside_     ? EnteredBy::callback
-                                      : EnteredBy::pointer;
-  push(function, by, nullptr);
+  push(function,
+       !from_outside    ? EnteredBy::pointer
+       : stack_.empty() ? EnteredBy::outside
+                        : EnteredBy::callback,
+       nullptr, arguments);
 }
 
 void ThreadDecoder::landed() {
@@ -661,8 +673,10 @@ void ThreadDecoder::path_ended() {
   if (path_.malformed()) return damaged_path("what nobody writes");
   if (interrupted()) return;
   if (log_.path_stream().broken) return damaged_path("the path stream is cut off here");
-  // A thread that was killed may have lost the word that it was completing.
-  if (!entries_.data().at_end() && log_.head().end_tsc != 0 && log_.head().stop == HEDDLE_RECORD_not_stopped)
+  // A thread that was killed may have lost the word that it was completing, one that was cancelled had not yet
+  // written the number of the segment that it was in.
+  if (!entries_.data().at_end() && log_.head().end_tsc != 0 && log_.head().looked_at == 0 &&
+      log_.head().stop == HEDDLE_RECORD_not_stopped)
     return unexpected("more than the thread ran");
   finish(DecodeEnd::Kind::stopped);
 }

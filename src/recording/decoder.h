@@ -105,7 +105,7 @@ class ThreadDecoder {
 
   // ---- outside
   void await();
-  void entered();
+  void entered(bool from_outside);
   void landed();
   void returned(unsigned flags);
   bool read_ranges(const Action& action);
@@ -113,7 +113,8 @@ class ThreadDecoder {
   void first_return(uint64_t position, const TwiceEntry& entry);
   void later_return(uint64_t position, const TwiceEntry& entry);
 
-  void push(const llvm::Function& function, EnteredBy by, const llvm::CallBase* call);
+  void push(const llvm::Function& function, EnteredBy by, const llvm::CallBase* call,
+            std::span<const uint64_t> arguments = {});
   void pop(LeftBy by, const llvm::ReturnInst* returned);
   void unwind_to(size_t depth);
   void resume_caller();

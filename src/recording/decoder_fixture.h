@@ -111,7 +111,10 @@ class Listener : public PathVisitor {
   void repeated_blocks(std::span<const BlockId> round, uint64_t times) override {
     PathVisitor::repeated_blocks(round, std::min<uint64_t>(times, 100'000));  // damaged logs may ask for more
   }
-  void load(const llvm::Instruction&, uint64_t value) override { say(fmt::format("load={}", value)); }
+  void arguments(FunctionId, std::span<const uint64_t> given) override {
+    for (uint64_t argument : given) say(fmt::format("argument={}", argument));
+  }
+  void value(const llvm::Instruction&, uint64_t value) override { say(fmt::format("value={}", value)); }
   void synchronises(const llvm::CallBase&, const SyncEntry& entry) override {
     say(fmt::format("sync{}({:x})@{}", static_cast<int>(entry.kind), entry.object[0], entry.tsc.value_or(0)));
   }

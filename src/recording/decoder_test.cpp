@@ -44,7 +44,7 @@ two:
 TEST(Decoder, FollowsCallsAndBranches) {
   const PlannedProgram program(kTwoFunctions);
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.returned(0, false, 0, 0, 4);  // known: needs no bits
   log.bits(1, 1);                   // choose: the second edge of the branch
   const Listener told = decode(program, log);
@@ -52,7 +52,7 @@ TEST(Decoder, FollowsCallsAndBranches) {
                              "\\^main entry input=0 yes \\+choose entry (one|two) -choose done -main"));
   EXPECT_EQ(told.ended.kind, Kind::complete) << told.ended.text;
   log = {};
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.returned(0, false, 0, 3, 4);
   EXPECT_EQ(decode(program, log).text, "^main entry input=3 no done -main");
 }
@@ -61,7 +61,7 @@ TEST(Decoder, StopsWhereTheLogEnds) {
   const PlannedProgram program(kTwoFunctions);
   LogWriter log;
   EXPECT_EQ(decode(program, log).ended.kind, Kind::complete);
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   Listener told = decode(program, log);
   EXPECT_EQ(told.text, "^main entry");
   EXPECT_EQ(told.ended.kind, Kind::in_call);
@@ -77,7 +77,7 @@ TEST(Decoder, StopsWhereTheLogEnds) {
 TEST(Decoder, CertainToTheEndWhenTheThreadEnded) {
   const PlannedProgram program(kTwoFunctions);
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.returned(0, false, 0, 3, 4);
   EXPECT_EQ(decode(program, log).ended.certain_blocks, 1u);
   log.head.end_tsc = 5;
@@ -94,7 +94,7 @@ entry:
 }
 )");
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.sync(HEDDLE_SYNC_mutex_lock, {0x6000}, 1000 + 64);
   log.returned(0, true, 1000 + 640, 0, 4);
   log.returned(4, false, 0, 3, 8);
@@ -105,7 +105,7 @@ entry:
 
   log = {};
   log.clock = false;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.sync(HEDDLE_SYNC_mutex_lock, {0x6000}, 0);
   log.child(4);
   log.returned(0, true, 0, 0, 4);
@@ -125,7 +125,7 @@ entry:
 }
 )");
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.returned(0, false, 0, 10000, 8);
   log.bytes(std::string(10000, 'x'));
   const Listener told = decode(program, log);
@@ -157,8 +157,8 @@ entry:
 TEST(Decoder, ExceptionsGoThroughCallbacks) {
   const PlannedProgram program(kCallbacks);
   LogWriter log;
-  log.enter(program.id("main"));
-  log.enter(program.id("visited"));
+  log.enter_from_outside(program.id("main"));
+  log.enter_from_outside(program.id("visited"));
   log.landed(program.call("main", "call_back"));
   EXPECT_EQ(decode(program, log).text,
             "^main entry *visited entry +inner entry !inner !visited landed pad -main");
@@ -167,9 +167,9 @@ TEST(Decoder, ExceptionsGoThroughCallbacks) {
 TEST(Decoder, CodeOutsideMayCatch) {
   const PlannedProgram program(kCallbacks);
   LogWriter log;
-  log.enter(program.id("main"));
-  log.enter(program.id("visited"));
-  log.enter(program.id("visited"));  // called again
+  log.enter_from_outside(program.id("main"));
+  log.enter_from_outside(program.id("visited"));
+  log.enter_from_outside(program.id("visited"));  // called again
   log.returned(0, false, 0, 0, 0);
   const Listener told = decode(program, log);
   EXPECT_EQ(
@@ -194,22 +194,23 @@ entry:
 }
 )");
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"), {{0x1234, 8}});
   log.enter(program.id("pointed"));
   log.foreign(0x1234);
   log.returned(0, false, 0, 9, 4);
-  EXPECT_EQ(decode(program, log).text, "^main entry &pointed entry -pointed foreign(1234) pointer=9 -main");
+  EXPECT_EQ(decode(program, log).text,
+            "^main argument=4660 entry &pointed entry -pointed foreign(1234) pointer=9 -main");
 }
 
 TEST(Decoder, JumpsToTheActivationThatMarked) {
   const PlannedProgram program(R"(
-define void @main(i32 %n) {
+define void @main() {
 entry:
   %first = call i32 @set_jump(ptr @buffer)
   %again = icmp eq i32 %first, 0
   br i1 %again, label %go, label %back
 go:
-  call void @main(i32 %n)
+  call void @main()
   br label %back
 back:
   call void @long_jump(ptr @buffer)
@@ -218,7 +219,7 @@ back:
 )");
   const uint32_t mark = program.call("main", "set_jump");
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   const uint64_t outer = log.position();
   log.twice(mark, 0, 0, 0);
   log.twice(mark, 0, 0, 0);  // the second activation
@@ -256,7 +257,7 @@ done:
     void repeated_blocks(std::span<const BlockId>, uint64_t times) override { rounds += times; }
   };
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.gamma(1'000'000'001);
   const Result<LogFile> file = LogFile::from_bytes("test.log", log.file());
   Counter counter(program.program());
@@ -266,11 +267,11 @@ done:
   EXPECT_EQ(end.blocks, 2'000'000'003u);
 
   log = {};
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.gamma(3);
   EXPECT_EQ(decode(program, log).text, "^main entry head tail head tail head done -main");
   log = {};
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.head.looked_at = 1;
   log.head.pending_count = 2;
   const Listener told = decode(program, log);
@@ -280,7 +281,7 @@ done:
 
 TEST(Decoder, PendingNumbersAreFollowedToTheirLastEdge) {
   const PlannedProgram program(R"(
-define i32 @main(i32 %n) {
+define i32 @main() {
 entry:
   %x = load i32, ptr @shared
   switch i32 %x, label %a [ i32 1, label %b  i32 2, label %c ]
@@ -303,7 +304,7 @@ no:
   const Segments& segments = *program.plan().function(program.function("main"))->segments;
   ASSERT_TRUE(segments.clears_path(0));
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   EXPECT_EQ(decode(program, log).text, "^main entry pending");
   log.head.looked_at = 1;
   for (const Segments::Edge& edge : segments.edges()) {
@@ -331,16 +332,16 @@ entry:
   LogWriter log;
   for (int i = 0; i < 2; ++i) {
     log.signal(10, 0x400000);
-    log.enter(program.id("handler"));
+    log.enter_from_outside(program.id("handler"), {{10, 4}});
     log.returned(0, false, 0, 0, 4);
     log.signal_end();
   }
   log.signal(11, 0x400000);
-  log.enter(program.id("handler"));
+  log.enter_from_outside(program.id("handler"), {{11, 4}});
   log.signal(12, 0x400000);  // the handler before it jumped out
-  const std::string whole = "^handler entry input=0 -handler signal_end ";
-  EXPECT_EQ(decode(program, log).text,
-            "signal10 " + whole + "signal10 " + whole + "signal11 ^handler entry !handler signal12");
+  const std::string whole = "^handler argument=10 entry input=0 -handler signal_end ";
+  EXPECT_EQ(decode(program, log).text, "signal10 " + whole + "signal10 " + whole +
+                                           "signal11 ^handler argument=11 entry !handler signal12");
 }
 
 TEST(Decoder, EndlessWaysAreGivenUp) {
@@ -355,7 +356,7 @@ round:
   class Nothing : public PathVisitor {
   } nothing;
   LogWriter log;
-  log.enter(loop.id("main"));
+  log.enter_from_outside(loop.id("main"));
   const Result<LogFile> file = LogFile::from_bytes("test.log", log.file());
   DecodeEnd end = ThreadDecoder(loop.program(), loop.plan(), *file, nothing).run();
   EXPECT_EQ(end.kind, Kind::stopped);
@@ -395,7 +396,7 @@ done:
   class Nothing : public PathVisitor {
   } nothing;
   LogWriter log;
-  log.enter(loop.id("main"));
+  log.enter_from_outside(loop.id("main"));
   const Result<LogFile> running = LogFile::from_bytes("test.log", log.file());
   DecodeEnd end = ThreadDecoder(loop.program(), loop.plan(), *running, nothing).run();
   EXPECT_EQ(end.kind, Kind::stopped);
@@ -415,24 +416,24 @@ TEST(Decoder, DamageIsNamedWithItsPlace) {
     return told.ended.text;
   };
   LogWriter log;
-  log.enter(program.id("choose"));
+  log.enter_from_outside(program.id("choose"));
   EXPECT_THAT(text_of(log), HasSubstr("cannot be entered from outside"));
   log = {};
-  log.enter(1000);
+  log.enter_from_outside(1000);
   EXPECT_EQ(text_of(log), "test.log, offset 8259: data stream: a function that the program does not have");
   log = {};
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.raw("\x63");
   EXPECT_THAT(text_of(log), HasSubstr("an entry 99"));
   log = {};
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.landed(0);
   EXPECT_THAT(text_of(log), HasSubstr("a landing of a call that nobody has made"));
   log = {};
   log.returned(0, false, 0, 0, 0);
   EXPECT_THAT(text_of(log), HasSubstr("a return of a call that nobody has made"));
   log = {};
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.bits(1, 1);
   EXPECT_THAT(text_of(log), HasSubstr("path stream: more than the thread ran"));
 }
@@ -440,7 +441,7 @@ TEST(Decoder, DamageIsNamedWithItsPlace) {
 TEST(Decoder, LogsThatBeginLateAreNotFollowed) {
   const PlannedProgram program(kTwoFunctions);
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.first_sequence = 3;
   const Listener told = decode(program, log);
   EXPECT_EQ(told.ended.kind, Kind::begins_late);
@@ -562,10 +563,10 @@ TEST(Interruptions, AreThoseHandlersThatDidNotComeBack) {
     std::ofstream(folder / name, std::ios::binary) << log.file();
   };
   LogWriter thread, handlers, handlers_of_these;
-  thread.enter(program.id("main"));
+  thread.enter_from_outside(program.id("main"));
   for (uint64_t signal : {1, 2, 3}) {
     handlers.signal({.signal = signal, .path_words = signal, .word = 5, .data_bytes = 2});
-    handlers.enter(program.id("main"));
+    handlers.enter_from_outside(program.id("main"));
     if (signal == 1) handlers_of_these.signal({.signal = 4, .word = 1, .data_bytes = handlers.position()});
     if (signal == 2) handlers.returned(0, false, 0, 3, 4);
     if (signal == 2) handlers.signal_end();
@@ -588,7 +589,7 @@ TEST(Interruptions, AreThoseHandlersThatDidNotComeBack) {
 TEST(Interruptions, InAnotherPlaceThanTheThreadCanHaveBeenAreDamage) {
   const PlannedProgram program(kTwoFunctions);
   LogWriter log;
-  log.enter(program.id("main"));
+  log.enter_from_outside(program.id("main"));
   log.returned(0, false, 0, 0, 4);
   for (uint64_t i = 0; i < 10; ++i) log.bits(i, 63);
   const Result<LogFile> file = LogFile::from_bytes("test.log", log.file());

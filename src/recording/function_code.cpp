@@ -9,6 +9,11 @@ bool never_returns(const llvm::CallBase& call, const CallPlan& plan) {
   return call.doesNotReturn() || (plan.info.effects != nullptr && plan.info.effects->no_return);
 }
 
+bool told_at_entry(const RecordPlan& plan, const llvm::Instruction& instruction) {
+  const auto* object = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+  return object != nullptr && object->isStaticAlloca() && plan.logged(instruction) != 0;
+}
+
 }  // namespace
 
 FunctionCode::FunctionCode(const Program& program, const RecordPlan& plan, const llvm::Function& function)
@@ -39,21 +44,27 @@ void FunctionCode::add_piece(const Program& program, const RecordPlan& plan, Pie
                   .loop = segments.counted_loop_at(p),
                   .plain_round = -1};
   if (piece.starts_block) at = block.begin();
+  if (p == 0)
+    for (const llvm::Instruction& instruction : block)
+      if (told_at_entry(plan, instruction)) add_value(plan, instruction);
   while (at != block.end()) {
     const llvm::Instruction& instruction = *at++;
-    add_action(plan, instruction, &instruction == last || instruction.isTerminator());
+    if (!told_at_entry(plan, instruction))
+      add_action(plan, instruction, &instruction == last || instruction.isTerminator());
     if (&instruction == last) break;
   }
   piece.last_action = static_cast<uint32_t>(actions_.size());
   pieces_.push_back(piece);
 }
 
+void FunctionCode::add_value(const RecordPlan& plan, const llvm::Instruction& instruction) {
+  actions_.push_back({.kind = Action::Kind::value,
+                      .bytes = static_cast<uint8_t>(plan.logged(instruction)),
+                      .instruction = &instruction});
+}
+
 void FunctionCode::add_action(const RecordPlan& plan, const llvm::Instruction& instruction, bool cuts) {
-  if (const unsigned bytes = plan.logged(instruction)) {
-    actions_.push_back(
-        {.kind = Action::Kind::load, .bytes = static_cast<uint8_t>(bytes), .instruction = &instruction});
-    return;
-  }
+  if (plan.logged(instruction) != 0) return add_value(plan, instruction);
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   const CallPlan* of_call = call == nullptr ? nullptr : &plan.call(*call);
   if (of_call != nullptr && of_call->kind != CallPlan::Kind::quiet) {

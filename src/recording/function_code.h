@@ -18,14 +18,14 @@ class FunctionCode {
   struct Action {
     enum class Kind : uint8_t {
       compute,  // a known value
-      load,     // its value is in the data stream
+      value,    // is in the data stream
       inside,   // the kinds of CallPlan, of calls that are not quiet
       pointer,
       loud,
       no_return,  // a quiet call behind which nothing comes
     };
     Kind kind;
-    uint8_t bytes = 0;         // load
+    uint8_t bytes = 0;         // value
     bool cuts = false;         // a call that ends the piece
     bool can_return = true;    // calls
     bool last_of_all = false;  // musttail
@@ -59,6 +59,7 @@ class FunctionCode {
 
  private:
   void add_piece(const Program& program, const RecordPlan& plan, Piece p, llvm::BasicBlock::const_iterator& at);
+  void add_value(const RecordPlan& plan, const llvm::Instruction& instruction);
   void add_action(const RecordPlan& plan, const llvm::Instruction& instruction, bool cuts);
   void find_plain_rounds();
 

@@ -47,6 +47,11 @@ class LogWriter {
   // ---- data stream
   uint64_t position() const { return position_; }
   void enter(uint32_t function) { entry(tag(HEDDLE_RECORD_enter) + varint(function)); }
+  void enter_from_outside(uint32_t function,
+                          const std::vector<std::pair<uint64_t, unsigned>>& arguments = {}) {  // value, bytes
+    entry(tag(HEDDLE_RECORD_enter_from_outside) + varint(function));
+    for (const auto& [argument, bytes] : arguments) value(argument, bytes);
+  }
   void landed(uint32_t invoke) { entry(tag(HEDDLE_RECORD_landed) + varint(invoke)); }
   void foreign(uint64_t target) { entry(tag(HEDDLE_RECORD_foreign) + reference(target)); }
   void child(uint64_t number) { entry(tag(HEDDLE_RECORD_child) + varint(number)); }

@@ -49,6 +49,9 @@ class PathVisitor {
   virtual ~PathVisitor() = default;
 
   virtual void enter_function(FunctionId, EnteredBy) {}
+  // The function was entered by code outside, with these arguments: those of at most 8 bytes, others are left
+  // out.
+  virtual void arguments(FunctionId, std::span<const uint64_t>) {}
   virtual void leave_function(FunctionId, LeftBy) {}
   virtual void block(BlockId) {}
   // A loop in which nothing but blocks happens: these, in this order, so often.
@@ -56,7 +59,8 @@ class PathVisitor {
     for (uint64_t i = 0; i < times; ++i)
       for (BlockId id : round) block(id);
   }
-  virtual void load(const llvm::Instruction&, uint64_t /*value*/) {}
+  // A logged value; of a stack object the lower bytes of its address.
+  virtual void value(const llvm::Instruction&, uint64_t /*value*/) {}
 
   // ---- calls that leave the program
   virtual void synchronises(const llvm::CallBase&, const SyncEntry&) {}

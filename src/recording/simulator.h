@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "program/address_values.h"
 #include "program/record_plan.h"
 #include "recording/log_writer.h"
 
@@ -85,7 +86,10 @@ class Simulator {
   static constexpr uint64_t kFunctions = 0x400000, kBlocks = 0x500000, kOutside = 0x7f0000000000;
 
   void call_from_outside(const llvm::Function& function) {
-    log.enter(program_.id_of(function).value);
+    std::vector<std::pair<uint64_t, unsigned>> arguments;
+    for (const llvm::Argument& argument : function.args())
+      arguments.emplace_back(5, stored_bytes(*argument.getType()));
+    log.enter_from_outside(program_.id_of(function).value, arguments);
     call(function, std::vector<uint64_t>(function.arg_size(), 5));
   }
 
@@ -98,6 +102,11 @@ class Simulator {
     if (plan_.policy() == RecordPolicy::clap) log.bits(program_.id_of(function).value + 1, 32);
     start(frame, 0);
     enter_block(frame, 0, nullptr);
+    for (const llvm::Instruction& instruction : function.getEntryBlock()) {
+      if (!llvm::isa<llvm::AllocaInst>(instruction)) continue;
+      frame.values[&instruction] = slots_ += 16;
+      if (const unsigned bytes = plan_.logged(instruction)) log.value(slots_, bytes);
+    }
     const llvm::Instruction* at = &function.getEntryBlock().front();
     while (at != nullptr) {
       try {
@@ -120,7 +129,7 @@ class Simulator {
     if (at.isTerminator()) return step_terminator(frame, at);
     if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&at)) {
       memory_[value(frame, *store->getPointerOperand())] = value(frame, *store->getValueOperand());
-    } else if (!llvm::isa<llvm::PHINode>(at)) {
+    } else if (!llvm::isa<llvm::PHINode, llvm::AllocaInst>(at)) {
       frame.values[&at] = truncated(compute(frame, at), *at.getType());
       if (const unsigned bytes = plan_.logged(at)) log.value(frame.values[&at], bytes);
     }
@@ -252,8 +261,6 @@ class Simulator {
       case llvm::Instruction::ZExt:
       case llvm::Instruction::Trunc:
         return operand(0);
-      case llvm::Instruction::Alloca:
-        return slots_ += 16;
       case llvm::Instruction::Load: {
         const auto found = memory_.find(operand(0));
         return found != memory_.end() ? found->second : input_();

@@ -58,7 +58,7 @@ class Log:
         self.clock = clock
         for field, value in zip(LOG_FIELDS, LOG.unpack_from(raw)):
             setattr(self, field, value)
-        expect(self.magic == LOG_MAGIC and self.format == 1, f"{path}: no log")
+        expect(self.magic == LOG_MAGIC and self.format == 2, f"{path}: no log")
         self.name = zero_ended(self.name)
         chunks = {PATH: [], DATA: []}
         at = PAGE
@@ -171,8 +171,8 @@ class Data:
         self.boundaries.append((begin, begin))
         if kind == "bare":
             self.equal(self.fixed(int(words[1])), int(words[2], 16) & (1 << 8 * int(words[1])) - 1, kind)
-        elif kind in ("enter", "landed", "child"):
-            self.tag({"enter": 1, "landed": 2, "child": 8}[kind])
+        elif kind in ("enter", "landed", "child", "outside"):
+            self.tag({"enter": 1, "landed": 2, "child": 8, "outside": 11}[kind])
             self.equal(self.varint(), int(words[1]), kind)
         elif kind == "foreign":
             self.tag(4)
@@ -386,7 +386,7 @@ class Test:
             data = Data(log)
             while log.level > 0 and data.more():
                 number = data.raw[data.at + 1]
-                for entry in (["signal", number], ["enter", 5], ["landed", 6], ["signal_end"]):
+                for entry in (["signal", number], ["outside", 5], ["landed", 6], ["signal_end"]):
                     data.entry(entry)
             if log.level == 1:
                 compare_positions(logs["0"], below_data, data)

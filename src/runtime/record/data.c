@@ -36,11 +36,14 @@ static uint8_t* put_stamp(struct rt_log* log, uint8_t* to) {
 }
 
 /* ---- entries of a few bytes */
-void heddle_record_enter(uint32_t function) {
+uint32_t heddle_record_enter(uint32_t function) {
   if (RT_UNLIKELY(heddle_record_state.word == NULL)) rt_begin_unseen_thread();
+  const uint32_t from_outside = heddle_record_state.called == 0;
+  heddle_record_state.called = 0;
   uint8_t* to = rt_room();
-  *to++ = HEDDLE_RECORD_enter;
+  *to++ = from_outside ? HEDDLE_RECORD_enter_from_outside : HEDDLE_RECORD_enter;
   rt_written(rt_varint(to, function));
+  return from_outside;
 }
 
 void heddle_record_landed(uint32_t invoke) {
@@ -60,6 +63,7 @@ void heddle_record_sync(uint32_t kind, const void* object, const void* second, c
   if (RT_UNLIKELY(rt.chaos)) rt_disturb(rt_self);
   struct rt_log* const log = rt_now;
   const unsigned objects = kind < HEDDLE_SYNC_count ? sync_objects[kind] : 0;
+  if (RT_UNLIKELY(kind == HEDDLE_SYNC_thread_setcancel)) log->cancellable = true;
   uint8_t* to = rt_room();
   *to++ = HEDDLE_RECORD_sync;
   *to++ = (uint8_t)kind;
@@ -115,6 +119,8 @@ void heddle_record_twice(uint64_t* mark, uint32_t call, uint32_t result) {
       rt_restore_signals(mask);
     }
   }
+  heddle_record_state.called =
+      0; /* a handler may have jumped here between a call through a pointer and its target */
   uint8_t* to = rt_room();
   const uint64_t position = rt_data_position(rt_now, &heddle_record_state);
   *to++ = HEDDLE_RECORD_twice;

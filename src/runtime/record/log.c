@@ -392,8 +392,17 @@ void rt_make_current(struct rt_log* log) {
   log->head->state = (uint64_t)(uintptr_t)&heddle_record_state;
 }
 
+/* What heddle would find in the state of a thread that was stopped. */
+static void keep_state(struct rt_log* log) {
+  const struct heddle_record_state* const state = log == rt_now ? &heddle_record_state : &log->saved;
+  log->head->pending_path = state->path;
+  log->head->pending_count = state->count;
+  log->head->looked_at = 1;
+}
+
 void rt_close_log(struct rt_log* log) {
   rt_close_blocks(log);
+  if (log->cancellable) keep_state(log);
   if (log->sink) {
     if (log->head != (void*)log->sink_head) log->head->end_tsc = rt_tsc();
   } else {

@@ -59,7 +59,9 @@ struct rt_log {
   struct rt_thread* thread;
   struct heddle_record_log* head;
   uint32_t level;
-  bool sink; /* not recorded: what is written goes to memory that is used again and again */
+  bool sink;        /* not recorded: what is written goes to memory that is used again and again */
+  bool cancellable; /* the thread has chosen when it can be cancelled: it may end in the middle of the program's
+                       code */
   uint64_t file_end;
   struct rt_stream path, data;
 
