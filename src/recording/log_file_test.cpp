@@ -1,5 +1,6 @@
 #include "recording/log_file.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +81,7 @@ TEST(LogFile, OtherFilesAreNoLogs) {
   log.head.format = HEDDLE_RECORD_FORMAT + 1;
   const Result<LogFile> other = LogFile::from_bytes("x", log.file());
   ASSERT_FALSE(other);
-  EXPECT_THAT(other.error().text(), HasSubstr("it has format 2"));
+  EXPECT_THAT(other.error().text(), HasSubstr(fmt::format("it has format {}", HEDDLE_RECORD_FORMAT + 1)));
 }
 
 TEST(LogFile, WordsRepeat) {

@@ -395,7 +395,7 @@ class Test:
         folder, notes = self.run("last")
         logs = self.logs(folder)
         expect(sorted(logs) == ["0", "0.1"], f"logs {sorted(logs)}")
-        expect(logs["0.1"].data.endswith(b"\1" + bytes([0xD2, 0x09])), "exit handlers run in the last thread")
+        expect(logs["0.1"].data.endswith(b"\x0b" + bytes([0xD2, 0x09])), "exit handlers run in the last thread")
 
     def blocks(self):
         folder, _ = self.run("blocks", 100000)

@@ -78,7 +78,8 @@ static void bare(uint64_t value, unsigned bytes) {
 
 // ---- hooks, noted before the call: after a kill the recording has a prefix of the notes
 static void enter(uint32_t function) {
-  heddle_record_state.called = function & 1;
+  heddle_record_state.called =
+      heddle_record_state.word != NULL && (function & 1) != 0;  // a thread has no log at first
   note(heddle_record_state.called ? "d enter %u\n" : "d outside %u\n", function);
   heddle_record_enter(function);
 }
