@@ -25,7 +25,7 @@ LAYERS = {
 
 # Header prefix -> folders that may include it.
 THIRD_PARTY = {
-    "llvm/": {"program", "instrument", "recording", "build", "symex", "pt", "coredump", "driver"},
+    "llvm/": {"program", "instrument", "recording", "build", "trace", "symex", "pt", "coredump", "driver"},
     "zstd.h": {"base"},
     "nlohmann/": {"base"},
     "gelf.h": {"image"}, "libelf.h": {"image"}, "dwarf.h": {"image"}, "elfutils/": {"image", "coredump"},

@@ -1,0 +1,25 @@
+// The value of one node, given those of its operands: what folding and evaluation both use.
+//
+// Values are words, the lowest first; bits above the width are 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "trace/expression.h"
+#include "trace/math_functions.h"
+
+namespace heddle {
+
+struct NodeOperand {
+  const uint64_t* words = nullptr;
+  unsigned width = 0;
+};
+using NodeOperands = std::array<NodeOperand, 3>;  // as operands_of() has them
+
+// `function`: of a call; null if it is not known. Answers whether there is a value: there is none (0 is
+// written) for reads, unknowns, calls of unknown functions.
+bool evaluate_node(const ExprNode& node, const NodeOperands& operands, const MathFunction* function,
+                   uint64_t* out);
+
+}  // namespace heddle
