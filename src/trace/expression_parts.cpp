@@ -127,7 +127,7 @@ Result<ExprPool> ExprPool::from_parts(Parts parts) {
     const MathFunction* known = find_math_function(name);
     pool.functions_.push_back({std::move(name), known});
   }
-  while (pool.nodes_.size() * 4 > pool.table_.size() * 3) pool.table_.resize(pool.table_.size() * 2);
+  while (pool.nodes_.size() * 3 > pool.table_.size() * 2) pool.table_.resize(pool.table_.size() * 2);
   for (uint32_t i = 1; i < pool.size(); ++i) {
     HEDDLE_TRY(pool.check_node(i));
     const ExprNode& node = pool.nodes_[i];

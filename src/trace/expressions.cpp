@@ -38,46 +38,47 @@ uint64_t ExprPool::hash_of(const ExprNode& node) const {
 }
 
 void ExprPool::insert(Expr e) {
+  const uint64_t hash = hash_of(nodes_[e.number]);
   const size_t mask = table_.size() - 1;
-  size_t slot = hash_of(nodes_[e.number]) & mask;
-  while (table_[slot] != 0) slot = (slot + 1) & mask;
-  table_[slot] = e.number;
+  size_t slot = hash & mask;
+  while (table_[slot].number != 0) slot = (slot + 1) & mask;
+  table_[slot] = {.number = e.number, .tag = static_cast<uint32_t>(hash >> 32)};
 }
 
 void ExprPool::grow() {
-  table_.assign(table_.size() * 2, 0);
+  table_.assign(table_.size() * 2, {});
   for (uint32_t i = 1; i < size(); ++i) insert(Expr{i});
 }
 
 Expr ExprPool::intern(const ExprNode& node) {
+  const uint64_t hash = hash_of(node);
+  const auto tag = static_cast<uint32_t>(hash >> 32);
   const size_t mask = table_.size() - 1;
-  size_t slot = hash_of(node) & mask;
-  for (; table_[slot] != 0; slot = (slot + 1) & mask)
-    if (nodes_[table_[slot]] == node) return Expr{table_[slot]};
+  size_t slot = hash & mask;
+  for (; table_[slot].number != 0; slot = (slot + 1) & mask)
+    if (table_[slot].tag == tag && is_same(nodes_[table_[slot].number], node)) return Expr{table_[slot].number};
   HEDDLE_CHECK(nodes_.size() < UINT32_MAX);
   const Expr e{size()};
   nodes_.push_back(node);
-  table_[slot] = e.number;
-  if (nodes_.size() * 4 > table_.size() * 3) grow();
+  table_[slot] = {.number = e.number, .tag = tag};
+  if (nodes_.size() * 3 > table_.size() * 2) grow();
   return e;
 }
 
-// The words of a new constant stand at the end of words_ already while it is looked for.
+bool ExprPool::is_same(const ExprNode& left, const ExprNode& right) const {
+  if (!is_wide_constant(left) || !is_wide_constant(right)) return left == right;
+  const auto words = [&](const ExprNode& node) { return std::span(&words_[node.a], words_of(node.width)); };
+  return left.width == right.width && std::ranges::equal(words(left), words(right));
+}
+
+// The words stand at the end of words_ while the constant is looked for, and stay there if it is new.
 Expr ExprPool::intern_wide(std::span<const uint64_t> words, unsigned width) {
-  const ExprNode node{
-      .op = ExprOp::constant, .width = static_cast<uint16_t>(width), .a = static_cast<uint32_t>(words_.size())};
   HEDDLE_CHECK(words_.size() + words.size() < UINT32_MAX);
+  const auto place = static_cast<uint32_t>(words_.size());
   words_.insert(words_.end(), words.begin(), words.end());
-  const size_t mask = table_.size() - 1;
-  for (size_t slot = hash_of(node) & mask; table_[slot] != 0; slot = (slot + 1) & mask) {
-    const ExprNode& other = nodes_[table_[slot]];
-    if (!is_wide_constant(other) || other.width != width ||
-        !std::ranges::equal(words, std::span(&words_[other.a], words.size())))
-      continue;
-    words_.resize(node.a);
-    return Expr{table_[slot]};
-  }
-  return intern(node);
+  const Expr e = intern({.op = ExprOp::constant, .width = static_cast<uint16_t>(width), .a = place});
+  if (node(e).a != place) words_.resize(place);
+  return e;
 }
 
 // ---- folding

@@ -69,6 +69,11 @@ class ExprPool {
   static Result<ExprPool> from_parts(Parts parts);
 
  private:
+  // The tag keeps a search from looking at nodes that are not the one, which are anywhere in memory.
+  struct Slot {
+    uint32_t number = 0;  // 0: free
+    uint32_t tag = 0;     // the upper half of the hash
+  };
   struct Function {
     std::string name;
     const MathFunction* known;
@@ -80,6 +85,7 @@ class ExprPool {
   bool can_fold(const ExprNode& node) const;
   Expr fold(const ExprNode& node);
   uint64_t hash_of(const ExprNode& node) const;
+  bool is_same(const ExprNode& left, const ExprNode& right) const;
   void insert(Expr e);  // into the table, where there is none like it
   void grow();
   uint32_t function_number(std::string_view name);
@@ -87,7 +93,7 @@ class ExprPool {
 
   std::vector<ExprNode> nodes_;
   std::vector<uint64_t> words_;      // of constants wider than 64 bits
-  std::vector<uint32_t> table_;      // open addressing; 0: free
+  std::vector<Slot> table_;          // open addressing
   std::vector<Function> functions_;  // few
   uint32_t unknowns_ = 0;
   Simplify simplify_;
