@@ -121,7 +121,8 @@ enum heddle_record_tag {
   /* Before a call through a pointer that leads outside: reference of the target. */
   HEDDLE_RECORD_foreign = 4,
   /* Before a synchronisation call: kind (1 byte), then a reference for each object the kind has, then a stamp if the
-   * recording has a clock. */
+   * recording has a clock. Objects of C++ that hold the real one (std::thread, std::unique_lock) are not named, but the
+   * handle or mutex in them. */
   HEDDLE_RECORD_sync = 5,
   /* Bytes that a call wrote: varint count, the bytes. */
   HEDDLE_RECORD_bytes = 6,

@@ -62,6 +62,9 @@ void heddle_record_sync(uint32_t kind, const void* object, const void* second, c
   if (RT_UNLIKELY(rt.buffered)) rt_drain_current();
   if (RT_UNLIKELY(rt.chaos)) rt_disturb(rt_self);
   struct rt_log* const log = rt_now;
+  if (RT_UNLIKELY(kind == HEDDLE_SYNC_thread_join_cxx || kind == HEDDLE_SYNC_thread_detach_cxx))
+    object = *(void* const*)object;
+  if (RT_UNLIKELY(kind == HEDDLE_SYNC_cond_wait_cxx)) second = *(void* const*)second;
   const unsigned objects = kind < HEDDLE_SYNC_count ? sync_objects[kind] : 0;
   if (RT_UNLIKELY(kind == HEDDLE_SYNC_thread_setcancel)) log->cancellable = true;
   uint8_t* to = rt_room();
