@@ -39,9 +39,6 @@ class PathInstrumenter {
       blocks_.push_back(const_cast<llvm::BasicBlock*>(plan.flow.block(b)));
       terminators_.push_back(blocks_.back()->getTerminator());
     }
-    loop_of_.assign(segments_.piece_count(), nullptr);
-    for (const Segments::CountedLoop& loop : segments_.counted_loops())
-      for (const Piece p : loop.pieces) loop_of_[p] = &loop;
   }
 
   void run(const PathLabels& labels) {
@@ -79,21 +76,17 @@ class PathInstrumenter {
     llvm::PromoteMemToReg(slots, tree);
   }
 
-  // The next round begins on edges from inside a counted loop to its header; others to it enter the loop.
-  void count_rounds(LogEmitter& at, const Segments::Edge& edge) {
-    const Segments::CountedLoop* loop = loop_of_[edge.to];
-    if (loop == nullptr || loop->header != edge.to) return;
-    llvm::IRBuilder<>& builder = at.builder();
-    llvm::Value* rounds = builder.getInt64(0);
-    if (loop_of_[edge.from] == loop)
-      rounds =
-          builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), counters_[loop]), builder.getInt64(1));
-    builder.CreateStore(rounds, counters_[loop]);
-    at.set_count(rounds);
-  }
+  static bool counts_rounds(const Segments::Edge& edge) { return edge.enters_loop || edge.next_round; }
 
-  bool counts_rounds(const Segments::Edge& edge) const {
-    return loop_of_[edge.to] != nullptr && loop_of_[edge.to]->header == edge.to;
+  void count_rounds(LogEmitter& at, const Segments::Edge& edge) {
+    llvm::IRBuilder<>& builder = at.builder();
+    llvm::AllocaInst* counter = counters_[segments_.counted_loop_of(edge.to)];
+    llvm::Value* rounds = builder.getInt64(0);
+    if (edge.next_round) {
+      rounds = builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), counter), builder.getInt64(1));
+      at.set_count(rounds);
+    }
+    builder.CreateStore(rounds, counter);
   }
 
   void add_edge(const Segments::Edge& edge) {
@@ -115,20 +108,32 @@ class PathInstrumenter {
           invoke && (clears || counts_rounds(edge))) {
         const bool lands = invoke->getNormalDest() != &target;
         llvm::BasicBlock* pad = invoke->getUnwindDest();
-        begin(lands ? *pad->getFirstInsertionPt() : place_on_edge(terminator, target), edge, clears);
+        llvm::Instruction& place = lands ? *pad->getFirstInsertionPt() : place_on_edge(terminator, target);
+        clear_count(place, edge);
+        begin(place, edge, clears);
       }
       return;  // what targets of the others need is done at their beginning, see add_announcements
     }
     llvm::Instruction& place = place_on_edge(terminator, target);
+    clear_count(place, edge);
     write(LogEmitter(hooks_, place), edge);
     begin(place, edge, clears);
+  }
+
+  // Before anything is written: who looks at a thread that has written the rounds of one loop must not find
+  // them again as those of the next.
+  void clear_count(llvm::Instruction& place, const Segments::Edge& edge) {
+    if (!edge.enters_loop) return;
+    LogEmitter at(hooks_, place);
+    at.set_count(at.builder().getInt64(0));
   }
 
   // What ends with the edge.
   void write(LogEmitter at, const Segments::Edge& edge) {
     llvm::IRBuilder<>& builder = at.builder();
     if (edge.leaves_loop) {
-      llvm::Value* rounds = builder.CreateLoad(builder.getInt64Ty(), counters_[loop_of_[edge.from]]);
+      llvm::Value* rounds =
+          builder.CreateLoad(builder.getInt64Ty(), counters_[segments_.counted_loop_of(edge.from)]);
       at.write_rounds(rounds, edge.exit, edge.exit_bits);
     }
     if (edge.value == 0 && edge.bits == 0) return;
@@ -182,9 +187,8 @@ class PathInstrumenter {
   const RecordHooks& hooks_;
   const Segments& segments_;
   llvm::Function& function_;
-  std::vector<llvm::BasicBlock*> blocks_;              // by number, as they were
-  std::vector<llvm::Instruction*> terminators_;        // of these
-  std::vector<const Segments::CountedLoop*> loop_of_;  // by piece
+  std::vector<llvm::BasicBlock*> blocks_;        // by number, as they were
+  std::vector<llvm::Instruction*> terminators_;  // of these
   llvm::DenseMap<const Segments::CountedLoop*, llvm::AllocaInst*> counters_;
   llvm::DenseSet<const llvm::Instruction*> ended_;
 };

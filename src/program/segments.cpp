@@ -40,7 +40,7 @@ class Segments::Builder {
   void make_loops();
   void make_edges();
   bool cut(uint32_t from, uint32_t to) const;
-  void number_exits();
+  void mark_loop_edges();
   void fit_into_max_ways();
   void count_ways_in();
   bool count_ways(uint64_t limit, uint64_t max);
@@ -75,7 +75,7 @@ void Segments::Builder::run() {
   if (order_.empty()) return;  // a declaration
   if (options_.counted_loops && !options_.plain) make_loops();
   make_edges();
-  number_exits();
+  mark_loop_edges();
   fit_into_max_ways();
   group_starts();
   place_writes();
@@ -137,13 +137,13 @@ void Segments::Builder::make_loops() {
   };
   auto known = [&](uint32_t b) { return last_piece(b).known; };
   for (const CountedLoopBlocks& found : find_counted_loops(flow_, allowed, known)) {
-    CountedLoop loop{.header = result_.first_piece_[found.header]};
-    for (uint32_t b : found.blocks) {
-      Piece p = result_.first_piece_[b];
+    CountedLoop loop{.header = result_.first_piece_[found.header], .pieces = {}};
+    for (const CountedLoopBlocks::Member& member : found.members) {
+      Piece p = result_.first_piece_[member.block];
       loop.pieces.push_back(p);
       pieces_[p].loop = static_cast<uint32_t>(result_.loops_.size());
+      if (member.next) pieces_[p].inside = result_.first_piece_[*member.next];
     }
-    for (uint32_t b : found.latches) loop.latches.push_back(result_.first_piece_[b]);
     result_.loops_.push_back(std::move(loop));
   }
 }
@@ -167,19 +167,22 @@ void Segments::Builder::make_edges() {
 // Between the end of one block and the beginning of another.
 bool Segments::Builder::cut(uint32_t from, uint32_t to) const {
   if (llvm::isa<llvm::InvokeInst>(flow_.block(from)->getTerminator()) || announced_[to]) return true;
-  // A block of a loop is one piece.
-  uint32_t loop = pieces_[result_.first_piece_[from]].loop;
-  if (loop != pieces_[result_.first_piece_[to]].loop) return true;
-  return loop == none && flow_.retreating(from, to);
+  // A block of a counted loop is one piece.
+  const PieceInfo& piece = pieces_[result_.first_piece_[from]];
+  if (piece.loop != pieces_[result_.first_piece_[to]].loop) return true;
+  if (piece.loop == none) return flow_.retreating(from, to);
+  return !piece.known && piece.inside != result_.first_piece_[to];
 }
 
-void Segments::Builder::number_exits() {
+void Segments::Builder::mark_loop_edges() {
   result_.exits_.resize(result_.loops_.size());
-  auto leaves = [this](const Edge& edge) { return edge.cut && pieces_[edge.from].loop != none; };
   for (Edge& edge : edges_) {
-    if (!leaves(edge)) continue;
-    std::vector<LoopExit>& exits = result_.exits_[pieces_[edge.from].loop];
-    edge.leaves_loop = true;
+    const uint32_t from = pieces_[edge.from].loop, to = pieces_[edge.to].loop;
+    edge.leaves_loop = edge.cut && from != none;
+    edge.enters_loop = edge.cut && to != none;
+    edge.next_round = !edge.cut && to != none && result_.loops_[to].header == edge.to;
+    if (!edge.leaves_loop) continue;
+    std::vector<LoopExit>& exits = result_.exits_[from];
     edge.exit = static_cast<uint32_t>(exits.size());
     exits.push_back({edge.from, edge.to});
   }
@@ -346,9 +349,9 @@ const Segments::Edge* Segments::find_edge(Piece from, Piece to) const {
   return found != last && found->to == to ? &*found : nullptr;
 }
 
-const Segments::CountedLoop* Segments::counted_loop_at(Piece header) const {
-  uint32_t loop = pieces_[header].loop;
-  return loop != none && loops_[loop].header == header ? &loops_[loop] : nullptr;
+const Segments::CountedLoop* Segments::counted_loop_of(Piece p) const {
+  uint32_t loop = pieces_[p].loop;
+  return loop != none ? &loops_[loop] : nullptr;
 }
 
 std::optional<uint32_t> Segments::announces(Piece p) const {
@@ -396,10 +399,7 @@ std::optional<Segments::Piece> Segments::inside(const CountedLoop& loop, Piece p
   const PieceInfo& piece = pieces_[p];
   HEDDLE_CHECK(piece.loop == pieces_[loop.header].loop);
   if (piece.known) return std::nullopt;
-  for (uint32_t e = piece.first_edge; e < piece.last_edge; ++e) {
-    if (!edges_[e].cut) return edges_[e].to;
-  }
-  HEDDLE_CHECK(false);
+  return piece.inside;
 }
 
 std::optional<Segments::LoopExit> Segments::loop_exit(const CountedLoop& loop, uint32_t exit) const {

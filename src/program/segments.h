@@ -14,16 +14,19 @@
 // 3. A branch whose outcome the reader can compute (`known`) adds no numbers: it counts as the largest of its
 //    successors instead of their sum, its edges have the value 0, and the reader is told the successor.
 //
-// And *counted loops*: a loop in which nothing is undecided but whether to go on (each of its blocks has one
-// successor inside, or a known choice of them; no piece of it ends with a cut; it has one header, no inner loop
-// and at least one unknown exit) is one step: the number of rounds, and which exit edge was taken, are written
-// on leaving it. All edges into its header from outside and all edges out of it are cut.
+// And *counted loops*: the likely way around an innermost loop (counted_loops.h says which). In a counted loop
+// each piece has one successor, or a known choice of several, so that it goes round from the header to the
+// header; no piece of it ends with a cut, and at least one unknown branch can leave it. To follow it is one
+// step: how often it came to the header again (rounds), and by which edge it was left, are written on leaving
+// it. So start, rounds and exit name exactly one way. All other edges from its pieces are exits, also those to
+// other blocks of the loop and those to other pieces of the way; all other edges to its pieces enter it, also
+// in its middle; and all these edges are cut. The function's entry has no edge to it and is in no loop.
 //
 // The number of bits that a segment writes must follow from its start alone, but ways of several starts join.
 // So starts whose ways share an edge with a write form a group, and all of a group write the same number of
 // bits.
 //
-// Cut edges: retreating edges (but those of counted loops, which are inside their step); into and out of
+// Cut edges: retreating edges (but those inside counted loops, which are inside their step); into and out of
 // counted loops; from a cutting call to the rest of its block; from every invoke to its successors; into every
 // successor of an indirectbr or callbr (their edges carry no code, so all edges into such a block are cut);
 // behind a call that may return twice; and where a function would have more than `max_ways` ways from one
@@ -94,6 +97,8 @@ class Segments {
     bool leaves_loop = false;
     uint32_t exit = 0;
     unsigned exit_bits = 0;
+    bool enters_loop = false;  // rounds are 0 behind it; an edge can leave a loop and enter it, or another
+    bool next_round = false;   // rounds + 1: to the header, inside
   };
   // Sorted by (from, to). An edge with `value` != 0 and no `bits` adds to state.path; if `fresh`, it sets it.
   const std::vector<Edge>& edges() const { return edges_; }
@@ -104,12 +109,11 @@ class Segments {
   bool clears_path(Piece start) const { return pieces_[start].clears_path; }
 
   struct CountedLoop {
-    Piece header;                // its first piece
-    std::vector<Piece> pieces;   // ascending
-    std::vector<Piece> latches;  // where the next round begins: edges from these to the header count
+    Piece header;
+    std::vector<Piece> pieces;  // ascending, with the header
   };
   const std::vector<CountedLoop>& counted_loops() const { return loops_; }
-  const CountedLoop* counted_loop_at(Piece header) const;  // null if none begins here
+  const CountedLoop* counted_loop_of(Piece p) const;  // null if it is in none
 
   // Index that an announced piece writes when it is entered, with announce_bits() bits (at least 1); none for
   // others.
@@ -122,8 +126,8 @@ class Segments {
   uint64_t count(Piece p) const { return pieces_[p].count; }
 
   // ---- reading: at a start, read `bits(start)` bits, then step until a cut edge or the end of the function.
-  // At the header of a counted loop read rounds and exit instead (exit_bits(header)); the loop's pieces are
-  // followed by the choice of known branches, else by `inside`.
+  // At a start in a counted loop read rounds and exit instead (exit_bits(loop)); its pieces are followed by the
+  // choice of known branches, else by `inside`, to the exit's piece after so many edges with next_round.
   unsigned bits(Piece start) const { return pieces_[start].bits; }
   struct Step {
     enum class Kind { ordinary, cut, ends, ask } kind;
@@ -136,7 +140,8 @@ class Segments {
   // which have no number.
   std::optional<Step> step(Piece p, uint64_t rest) const;
   std::optional<Step> step_to(Piece p, uint32_t successor_block, uint64_t rest) const;
-  // Inside a counted loop: the only successor of `p` in the loop; none if the branch is known (ask).
+  // Inside a counted loop: where it goes on from `p`; none if the branch is known (ask): then edges that are
+  // not cut stay inside.
   std::optional<Piece> inside(const CountedLoop& loop, Piece p) const;
   struct LoopExit {
     Piece from, to;
@@ -157,6 +162,7 @@ class Segments {
     bool clears_path = false;
     uint32_t announced = none;               // index in announced_
     uint32_t loop = none;                    // index in loops_
+    Piece inside = none;                     // the next of a counted loop
     uint32_t first_edge = 0, last_edge = 0;  // in edges_; last_edge is behind the last
     uint64_t count = 0;
     unsigned bits = 0;

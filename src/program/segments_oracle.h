@@ -1,7 +1,7 @@
 // Oracles for the tests of Segments that know nothing of how it works: the graph, the counted loops and the
-// places of writes, by the rules of segments.h in the most direct way; and a recorder and a reader, which do
-// along random walks what instrumented code and the decoder do, so that what was read can be compared with what
-// ran. Only for tests.
+// places of writes, by the rules of segments.h and counted_loops.h in the most direct way; and a recorder and a
+// reader, which do along random walks what instrumented code and the decoder do, so that what was read can be
+// compared with what ran. Only for tests.
 //
 // The functions tested call @cut, @plain, and @twice, which has the attribute returns_twice. Branches of blocks
 // whose names begin with "k" are known.
@@ -12,7 +12,9 @@
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -59,15 +61,100 @@ struct Numbered {
 
 // ---- oracle: the rules ----
 
+// The likely way around a loop, by the rules of counted_loops.h.
+class LikelyWay {
+ public:
+  using Edge = std::pair<Block, Block>;
+  struct Rules {
+    std::function<bool(Block)> allowed, known;
+  };
+
+  LikelyWay(Block header, std::set<Block> body, Rules rules)
+      : header_(header), body_(std::move(body)), rules_(std::move(rules)) {
+    if (!comes_round(header_)) return;
+    chance_ = chance_to_come_round(header_);
+    for (Block b : blocks) undecided_ |= !rules_.known(b) && successors(b).size() > 1;
+  }
+
+  bool counts() const { return undecided_ && chance_ > 0.75; }
+  bool may_go_either_way() const { return undecided_ && std::abs(chance_ - 0.75) < 1e-6; }
+
+  std::set<Block> blocks;
+  std::set<Edge> edges;
+
+ private:
+  static std::set<Block> successors(Block b) {
+    auto range = llvm::successors(b);
+    return {range.begin(), range.end()};
+  }
+  bool comes_round(Block b) {
+    if (!body_.contains(b) || !rules_.allowed(b)) return false;
+    if (auto found = comes_round_.find(b); found != comes_round_.end()) return found->second;
+    bool comes = false;
+    for (Block s : successors(b)) comes |= s == header_ || comes_round(s);
+    return comes_round_[b] = comes;
+  }
+  double weight(Block b, Block to) {
+    const llvm::Instruction& end = *b->getTerminator();
+    const llvm::MDNode* profile = end.getMetadata(llvm::LLVMContext::MD_prof);
+    double sum = 0;
+    for (unsigned i = 0; i < end.getNumSuccessors(); ++i) {
+      if (end.getSuccessor(i) != to) continue;
+      if (profile != nullptr) {
+        auto* measured = llvm::mdconst::extract<llvm::ConstantInt>(profile->getOperand(i + 1));
+        sum += 1 + static_cast<double>(measured->getZExtValue());
+      } else {
+        sum += (comes_round(to) ? 7 : 2) * guess(end, i);
+      }
+    }
+    return sum;
+  }
+  static double guess(const llvm::Instruction& end, unsigned index) {
+    if (!llvm::isa<llvm::BranchInst>(end) || end.getNumSuccessors() == 1) return 1;
+    const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(end.getOperand(0));
+    if (compare == nullptr) return 1;
+    const auto* left = llvm::dyn_cast<llvm::Instruction>(compare->getOperand(0));
+    const auto* right = llvm::dyn_cast<llvm::Constant>(compare->getOperand(1));
+    if (left != nullptr && left->getOpcode() == llvm::Instruction::And) return 1;
+    if ((right != nullptr && right->isZeroValue()) || compare->getOperand(1)->getType()->isPointerTy())
+      return 1;
+    if (compare->getPredicate() == llvm::CmpInst::ICMP_EQ) return index == 0 ? 16 : 84;
+    if (compare->getPredicate() == llvm::CmpInst::ICMP_NE) return index == 0 ? 84 : 16;
+    return 1;
+  }
+  // Goes along the way, too.
+  double chance_to_come_round(Block b) {
+    if (auto found = chances_.find(b); found != chances_.end()) return found->second;
+    blocks.insert(b);
+    double all = 0;
+    Block likely = nullptr;
+    for (Block s : successors(b)) all += body_.contains(s) ? weight(b, s) : 0;
+    for (Block s : llvm::successors(b)) {
+      if (comes_round(s) && (likely == nullptr || weight(b, s) > weight(b, likely))) likely = s;
+    }
+    double chance = 0;
+    for (Block s : successors(b)) {
+      if (!comes_round(s) || (!rules_.known(b) && s != likely)) continue;
+      edges.insert({b, s});
+      chance += weight(b, s) / all * (s == header_ ? 1 : chance_to_come_round(s));
+    }
+    return chances_[b] = chance;
+  }
+
+  Block header_;
+  std::set<Block> body_;
+  Rules rules_;
+  std::map<Block, bool> comes_round_;
+  std::map<Block, double> chances_;
+  double chance_ = 0;
+  bool undecided_ = false;
+};
+
 class Reference {
  public:
   struct Out {
     Piece to;
     bool cut;
-  };
-  struct Loop {
-    std::set<Piece> pieces, latches;
-    bool operator==(const Loop&) const = default;
   };
 
   Reference(const llvm::Function& function, const Numbered& numbered, const Settings& settings)
@@ -85,9 +172,7 @@ class Reference {
 
   Piece last_piece(Block b) const { return last_.at(b); }
   bool in_loop(Piece p) const { return loop_of_.contains(p); }
-  bool inside_loop(Piece from, Piece to) const {
-    return in_loop(from) && in_loop(to) && loop_of_.at(from) == loop_of_.at(to);
-  }
+  bool inside_loop(Piece from, Piece to) const { return inside_.contains({from, to}); }
   std::set<Piece> starts() const {
     std::set<Piece> found{entry};
     for (auto& [p, edges] : out) {
@@ -115,7 +200,7 @@ class Reference {
 
   std::map<Piece, std::vector<Out>> out;  // reachable pieces
   std::set<Piece> known, apart, announced;
-  std::map<Piece, Loop> loops;  // by header
+  std::map<Piece, std::set<Piece>> loops;  // by header
   Piece entry = 0;
 
  private:
@@ -167,32 +252,26 @@ class Reference {
         auto reached = [&](Block l) { return ahead.contains(l); };
         if (dominated(b) && std::any_of(latches.begin(), latches.end(), reached)) body.insert(b);
       }
-      if (counts(h, body)) add_loop(h, body, latches);
+      auto goes_round_inside = [&](auto& edge) {
+        return body.contains(edge.first) && body.contains(edge.second) && edge.second != h;
+      };
+      if (std::any_of(closing_.begin(), closing_.end(), goes_round_inside)) continue;
+      LikelyWay way(h, body,
+                    {[this](Block b) { return may_be_in_loop(b); }, [this](Block b) { return is_known(b); }});
+      bool found = n_.segments.counted_loop_of(piece(h)) != nullptr;
+      if (way.may_go_either_way() ? found : way.counts()) add_loop(h, way);
     }
   }
-  bool counts(Block h, const std::set<Block>& body) const {
-    bool unknown_exit = false;
-    for (auto& [from, to] : closing_) {
-      if (body.contains(from) && body.contains(to) && to != h) return false;
-    }
-    for (Block b : body) {
-      if (std::any_of(b->begin(), b->end(), cuts) || announced_blocks_.contains(b)) return false;
-      if (!llvm::isa<llvm::BranchInst, llvm::SwitchInst>(b->getTerminator())) return false;
-      if (is_known(b)) continue;
-      std::set<Block> targets = successors(b);
-      auto inside = [&](Block s) { return body.contains(s); };
-      if (std::count_if(targets.begin(), targets.end(), inside) != 1) return false;
-      unknown_exit |= targets.size() > 1;
-    }
-    return unknown_exit;
+  bool may_be_in_loop(Block b) const {
+    return std::none_of(b->begin(), b->end(), cuts) && !announced_blocks_.contains(b) &&
+           llvm::isa<llvm::BranchInst, llvm::SwitchInst>(b->getTerminator());
   }
-  void add_loop(Block h, const std::set<Block>& body, const std::set<Block>& latches) {
-    Loop& loop = loops[piece(h)];
-    for (Block b : latches) loop.latches.insert(piece(b));
-    for (Block b : body) {
-      loop.pieces.insert(piece(b));
+  void add_loop(Block h, const LikelyWay& way) {
+    for (Block b : way.blocks) {
+      loops[piece(h)].insert(piece(b));
       loop_of_[piece(b)] = piece(h);
     }
+    for (auto& [from, to] : way.edges) inside_.insert({piece(from), piece(to)});
   }
   void add_block(Block b) {
     Piece p = piece(b);
@@ -221,6 +300,7 @@ class Reference {
   std::set<std::pair<Block, Block>> closing_;
   std::map<Block, Piece> last_;
   std::map<Piece, Piece> loop_of_;
+  std::set<std::pair<Piece, Piece>> inside_;  // edges
   std::map<Piece, double> count_;
 };
 
@@ -242,6 +322,8 @@ inline void check_edges(Reference& reference, const Segments& segments, uint64_t
       ASSERT_TRUE(edge->cut || !out.cut) << from << " -> " << out.to << " must be cut";
       ASSERT_FALSE(edge->cut && reference.inside_loop(from, out.to));
       ASSERT_EQ(edge->leaves_loop, out.cut && reference.in_loop(from));
+      ASSERT_EQ(edge->enters_loop, out.cut && reference.in_loop(out.to));
+      ASSERT_EQ(edge->next_round, reference.inside_loop(from, out.to) && reference.loops.contains(out.to));
       cut_more |= edge->cut != out.cut;
       out.cut = edge->cut;
       ++count;
@@ -259,14 +341,18 @@ inline void check_edges(Reference& reference, const Segments& segments, uint64_t
 inline void check_loops(const Reference& reference, const Segments& segments) {
   ASSERT_EQ(segments.counted_loops().size(), reference.loops.size());
   for (const Segments::CountedLoop& loop : segments.counted_loops()) {
-    Reference::Loop found{{loop.pieces.begin(), loop.pieces.end()}, {loop.latches.begin(), loop.latches.end()}};
     ASSERT_TRUE(reference.loops.contains(loop.header));
-    ASSERT_EQ(found, reference.loops.at(loop.header));
+    ASSERT_EQ(std::set(loop.pieces.begin(), loop.pieces.end()), reference.loops.at(loop.header));
     ASSERT_TRUE(std::is_sorted(loop.pieces.begin(), loop.pieces.end()));
-    ASSERT_EQ(segments.counted_loop_at(loop.header), &loop);
+    for (Piece p : loop.pieces) {
+      ASSERT_EQ(segments.counted_loop_of(p), &loop);
+      auto next = segments.inside(loop, p);
+      ASSERT_EQ(next.has_value(), !reference.known.contains(p));
+      if (next) ASSERT_TRUE(reference.inside_loop(p, *next));
+    }
   }
   for (auto& [p, edges] : reference.out)
-    ASSERT_EQ(segments.counted_loop_at(p) != nullptr, reference.loops.contains(p));
+    ASSERT_EQ(segments.counted_loop_of(p) != nullptr, reference.in_loop(p));
 }
 
 inline unsigned width(double count) {
@@ -299,7 +385,10 @@ class PlacesCheck {
       ASSERT_EQ(s_.end_bits(from), edges.empty() && plain_ ? group_bits(*writers_[end].begin()) : 0u);
     }
     for (Piece start : r_.starts()) {
-      if (r_.in_loop(start)) continue;
+      if (r_.in_loop(start)) {
+        ASSERT_FALSE(s_.clears_path(start));
+        continue;
+      }
       bool writes = plain_ || r_.count(start) > 1;
       ASSERT_EQ(s_.bits(start), writes ? group_bits(start) : 0u);
       ASSERT_EQ(s_.clears_path(start), clears(start)) << start;
@@ -401,7 +490,6 @@ class Recorder {
   }
   void go_to(Piece to) {
     const Segments::Edge& edge = *s_.find_edge(pieces.back(), to);
-    const Segments::CountedLoop* loop = s_.counted_loop_at(to);
     pieces.push_back(to);
     if (edge.bits != 0) {
       log.put(edge.fresh ? edge.value : path_ + edge.value, edge.bits);
@@ -414,7 +502,8 @@ class Recorder {
       log.put(edge.exit, edge.exit_bits);
       open_ = false;
     }
-    if (loop != nullptr) rounds_ = edge.cut ? 0 : rounds_ + 1;
+    if (edge.enters_loop) rounds_ = 0;
+    if (edge.next_round) ++rounds_;
     if (!edge.cut) return;
     ASSERT_FALSE(open_) << "a segment ended unwritten at " << edge.from << " -> " << to;
     if (auto index = s_.announces(to)) log.put(*index, s_.announce_bits());
@@ -430,7 +519,8 @@ class Recorder {
   }
   // A segment whose number is not written yet: the number so far leads back to the piece where we are.
   void check_stop() const {
-    if (!open_ || s_.counted_loop_at(pieces[start_]) != nullptr) return;
+    if (!open_) return;
+    if (s_.counted_loop_of(pieces[start_]) != nullptr) return check_stop_in_loop();
     const Segments::Edge* any = nullptr;
     for (const Segments::Edge& e : s_.edges()) any = e.from == pieces.back() ? &e : any;
     uint64_t rest = any != nullptr && any->fresh ? 0 : path_;
@@ -454,9 +544,19 @@ class Recorder {
   bool finished = false;
 
  private:
+  void check_stop_in_loop() const {
+    const Segments::CountedLoop& loop = *s_.counted_loop_of(pieces[start_]);
+    uint64_t rounds = 0;
+    for (size_t i = start_; i + 1 < pieces.size(); ++i) {
+      auto next = s_.inside(loop, pieces[i]);
+      ASSERT_TRUE(!next || *next == pieces[i + 1]);
+      rounds += pieces[i + 1] == loop.header ? 1 : 0;
+    }
+    ASSERT_EQ(rounds, rounds_);
+  }
   void start() {
     start_ = pieces.size() - 1;
-    open_ = s_.bits(pieces.back()) != 0 || s_.counted_loop_at(pieces.back()) != nullptr;
+    open_ = s_.bits(pieces.back()) != 0 || s_.counted_loop_of(pieces.back()) != nullptr;
     path_ = s_.clears_path(pieces.back()) ? 0 : random_();  // whatever was there
   }
 
@@ -474,7 +574,7 @@ class Reader {
   void read(Piece entry) {
     pieces.push_back(entry);
     while (pieces.size() < most_) {
-      const Segments::CountedLoop* loop = s_.counted_loop_at(pieces.back());
+      const Segments::CountedLoop* loop = s_.counted_loop_of(pieces.back());
       if (!(loop != nullptr ? read_loop(*loop) : read_segment())) return;
     }
   }
@@ -528,7 +628,7 @@ class Reader {
     if (!rounds) return false;
     auto index = log.get(s_.exit_bits(loop));
     auto exit = index ? s_.loop_exit(loop, static_cast<uint32_t>(*index)) : std::nullopt;
-    while (exit) {
+    while (exit && pieces.size() < most_) {
       Piece p = pieces.back();
       auto next = s_.inside(loop, p);
       if (!next) {
@@ -539,7 +639,7 @@ class Reader {
       bool leaves = *rounds == 0 && p == exit->from;
       pieces.push_back(leaves ? exit->to : *next);
       if (leaves) return read_announcement();
-      if (*next == loop.header) --*rounds;
+      if (s_.find_edge(p, *next)->next_round) --*rounds;
     }
     return false;
   }

@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/ProfDataUtils.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/SourceMgr.h>
 
@@ -33,6 +34,10 @@ class SegmentsTest : public testing::Test {
       declare void @llvm.donothing()
       declare i32 @llvm.eh.sjlj.setjmp(ptr)
       declare i32 @__gxx_personality_v0(...)
+      !0 = !{!"branch_weights", i32 1, i32 2000}
+      !1 = !{!"branch_weights", i32 74, i32 24}
+      !2 = !{!"branch_weights", i32 73, i32 24}
+      !3 = !{!"branch_weights", i32 1, i32 2000, i32 1, i32 1, i32 1}
       define void @test(i1 %c, i32 %x, ptr %p) personality ptr @__gxx_personality_v0 {
     )" + body + "}\n";
     llvm::SMDiagnostic error;
@@ -341,12 +346,14 @@ TEST_F(SegmentsTest, CountedLoop) {
   const Segments::CountedLoop& loop = n.segments.counted_loops()[0];
   EXPECT_EQ(loop.header, 1u);
   EXPECT_EQ(loop.pieces, (std::vector<Piece>{1, 2}));
-  EXPECT_EQ(loop.latches, (std::vector<Piece>{2}));
-  EXPECT_EQ(n.segments.counted_loop_at(1), &loop);
-  EXPECT_EQ(n.segments.counted_loop_at(2), nullptr);
+  EXPECT_EQ(n.segments.counted_loop_of(1), &loop);
+  EXPECT_EQ(n.segments.counted_loop_of(2), &loop);
+  EXPECT_EQ(n.segments.counted_loop_of(3), nullptr);
   EXPECT_TRUE(edge(n, 0, 1).cut && edge(n, 1, 3).cut);
   EXPECT_FALSE(edge(n, 1, 2).cut || edge(n, 2, 1).cut);
-  EXPECT_TRUE(edge(n, 1, 3).leaves_loop);
+  EXPECT_TRUE(edge(n, 0, 1).enters_loop && edge(n, 2, 1).next_round && edge(n, 1, 3).leaves_loop);
+  EXPECT_FALSE(edge(n, 0, 1).next_round || edge(n, 1, 2).next_round || edge(n, 2, 1).enters_loop);
+  EXPECT_FALSE(edge(n, 0, 1).leaves_loop || edge(n, 1, 3).enters_loop);
   EXPECT_EQ(edge(n, 1, 3).exit_bits, 0u);
   EXPECT_EQ(n.segments.inside(loop, 1), 2u);
   EXPECT_EQ(n.segments.loop_exit(loop, 0)->from, 1u);
@@ -360,7 +367,7 @@ TEST_F(SegmentsTest, CountedLoop) {
   EXPECT_TRUE(number(body, {.plain = true}).segments.counted_loops().empty());
 }
 
-TEST_F(SegmentsTest, CountedLoopWithSeveralExitsAndLatches) {
+TEST_F(SegmentsTest, CountedLoopWithSeveralExitsAndBackEdges) {
   Numbered n = number(R"(
     entry: br label %head
     head:  br i1 %c, label %k0, label %e
@@ -375,7 +382,7 @@ TEST_F(SegmentsTest, CountedLoopWithSeveralExitsAndLatches) {
   ASSERT_EQ(n.segments.counted_loops().size(), 1u);
   const Segments::CountedLoop& loop = n.segments.counted_loops()[0];
   EXPECT_EQ(loop.pieces, (std::vector<Piece>{1, 2, 3, 4}));
-  EXPECT_EQ(loop.latches, (std::vector<Piece>{2, 3}));
+  EXPECT_TRUE(edge(n, 2, 1).next_round && edge(n, 3, 1).next_round);
   EXPECT_EQ(n.segments.exit_bits(loop), 2u);
   EXPECT_EQ(n.segments.inside(loop, 2), std::nullopt);
   EXPECT_EQ(n.segments.step_to(2, 4, 0)->kind, Kind::ordinary);
@@ -412,7 +419,98 @@ TEST_F(SegmentsTest, CountedLoopsSideBySideInALoop) {
     e:     ret void
   )");
   EXPECT_EQ(apart.segments.counted_loops().size(), 2u);
-  EXPECT_TRUE(edge(apart, 2, 3).cut && edge(apart, 2, 3).leaves_loop);
+  EXPECT_TRUE(edge(apart, 2, 3).cut && edge(apart, 2, 3).leaves_loop && edge(apart, 2, 3).enters_loop);
+}
+
+// Around the call, and back into the middle behind it.
+TEST_F(SegmentsTest, CallsAreUnlikely) {
+  Numbered n = number(R"(
+    entry: br label %head
+    head:  br i1 %c, label %body, label %e
+    body:  br i1 %c, label %cold, label %latch
+    cold:  call void @cut()
+           br label %latch
+    latch: br label %head
+    e:     ret void
+  )");
+  ASSERT_EQ(n.segments.counted_loops().size(), 1u);
+  const Segments::CountedLoop& loop = n.segments.counted_loops()[0];
+  EXPECT_EQ(loop.pieces, (std::vector<Piece>{1, 2, 5}));
+  EXPECT_EQ(n.segments.inside(loop, 2), 5u);
+  EXPECT_TRUE(edge(n, 2, 3).leaves_loop && edge(n, 4, 5).enters_loop && edge(n, 5, 1).next_round);
+  EXPECT_FALSE(edge(n, 2, 3).enters_loop || edge(n, 4, 5).next_round || edge(n, 2, 5).cut);
+  EXPECT_EQ(n.segments.exit_bits(loop), 1u);
+  for (const Edge& e : n.segments.edges()) EXPECT_EQ(e.bits, 0u);
+}
+
+// From one piece of the way to another that does not come next: out and in again, also to the header.
+TEST_F(SegmentsTest, ShortcutsLeaveCountedLoops) {
+  Numbered n = number(R"(
+    entry: br label %head
+    head:  br i1 %c, label %latch, label %a, !prof !0
+    a:     switch i32 %x, label %latch [ i32 0, label %k0
+                                         i32 1, label %head
+                                         i32 2, label %a2
+                                         i32 3, label %e ], !prof !3
+    a2:    br label %latch
+    k0:    br i1 %c, label %latch, label %b
+    b:     br label %latch
+    latch: br label %head
+    e:     ret void
+  )");
+  ASSERT_EQ(n.segments.counted_loops().size(), 1u);
+  const Segments::CountedLoop& loop = n.segments.counted_loops()[0];
+  EXPECT_EQ(loop.pieces, (std::vector<Piece>{1, 2, 4, 5, 6}));
+  for (auto [from, to] : {std::pair<Piece, Piece>{1, 6}, {2, 6}, {2, 1}}) {
+    EXPECT_TRUE(edge(n, from, to).cut && edge(n, from, to).leaves_loop && edge(n, from, to).enters_loop);
+    EXPECT_FALSE(edge(n, from, to).next_round);
+  }
+  EXPECT_TRUE(edge(n, 3, 6).enters_loop && !edge(n, 3, 6).leaves_loop);
+  EXPECT_FALSE(edge(n, 4, 6).cut || edge(n, 4, 5).cut);  // known
+  EXPECT_EQ(n.segments.exit_bits(loop), 3u);
+}
+
+// A known choice of which one way is not allowed.
+TEST_F(SegmentsTest, KnownBranchesCanLeaveCountedLoops) {
+  Numbered n = number(R"(
+    entry: br label %head
+    head:  br i1 %c, label %k0, label %e
+    k0:    br i1 %c, label %cold, label %latch
+    cold:  call void @cut()
+           br label %latch
+    latch: br label %head
+    e:     ret void
+  )");
+  ASSERT_EQ(n.segments.counted_loops().size(), 1u);
+  EXPECT_EQ(n.segments.counted_loops()[0].pieces, (std::vector<Piece>{1, 2, 5}));
+  EXPECT_TRUE(edge(n, 2, 3).leaves_loop);
+  EXPECT_EQ(n.segments.inside(n.segments.counted_loops()[0], 2), std::nullopt);
+}
+
+TEST_F(SegmentsTest, LikelyWaysAreWorthCounting) {
+  // Pieces of the counted loop of a loop with two arms, 2 and 3.
+  auto way = [this](const std::string& condition, const std::string& branch, const std::string& arm = "") {
+    Numbered n = number("entry: br label %head\n head: " + condition + " br i1 " + branch + "\n a: " + arm +
+                        " br label %latch\n b: br label %latch\n" +
+                        "latch: br i1 %c, label %head, label %e\n e: ret void\n");
+    auto& loops = n.segments.counted_loops();
+    return loops.empty() ? std::vector<Piece>{} : loops[0].pieces;
+  };
+  using Pieces = std::vector<Piece>;
+  EXPECT_EQ(way("", "%c, label %a, label %b"), Pieces());
+  EXPECT_EQ(way("", "%c, label %a, label %b, !prof !0"), (Pieces{1, 3, 4}));
+  EXPECT_EQ(way("", "%c, label %a, label %b, !prof !1"), (Pieces{1, 2, 4}));  // 75 : 25
+  EXPECT_EQ(way("", "%c, label %a, label %b, !prof !2"), Pieces());           // 74 : 25
+  EXPECT_EQ(way("%q = icmp eq i32 %x, 7", "%q, label %a, label %b"), (Pieces{1, 3, 4}));
+  EXPECT_EQ(way("%q = icmp ne i32 %x, 7", "%q, label %a, label %b"), (Pieces{1, 2, 4}));
+  EXPECT_EQ(way("%q = icmp eq i32 %x, 0", "%q, label %a, label %b"), Pieces());
+  EXPECT_EQ(way("%q = icmp eq ptr %p, @test", "%q, label %a, label %b"), Pieces());
+  EXPECT_EQ(way("%q = icmp slt i32 %x, 7", "%q, label %a, label %b"), Pieces());
+  EXPECT_EQ(way("%m = and i32 %x, 1\n %q = icmp eq i32 %m, 0", "%q, label %a, label %b"), Pieces());
+  EXPECT_EQ(way("", "%c, label %a, label %b, !prof !0", "call void @plain()"), (Pieces{1, 3, 4}));
+  // What is measured is stronger, also if the likely way cannot come round: then it is not worth it.
+  EXPECT_EQ(way("%q = icmp ne i32 %x, 7", "%q, label %a, label %b, !prof !0"), (Pieces{1, 3, 4}));
+  EXPECT_EQ(way("", "%c, label %b, label %a, !prof !0", "call void @cut()"), Pieces());
 }
 
 TEST_F(SegmentsTest, LoopsThatAreNotCounted) {
@@ -439,6 +537,13 @@ TEST_F(SegmentsTest, LoopsThatAreNotCounted) {
   EXPECT_EQ(
       loops("entry: br i1 %c, label %a, label %b\n a: br label %b\n b: br i1 %c, label %a, label %e\n" + end),
       0u);
+  // An inner loop, also on an unlikely way.
+  EXPECT_EQ(loops(head + R"(head: br i1 %c, label %k0, label %l, !prof !0
+                            k0:   br i1 %c, label %k0, label %l
+                            l:    br i1 %c, label %head, label %e
+                            )" +
+                  end),
+            0u);
   // Announced blocks, invokes.
   EXPECT_EQ(loops("entry: indirectbr ptr %p, [label %head]\n head: br i1 %c, label %head, label %e\n" + end),
             0u);
@@ -574,7 +679,7 @@ class RandomSegments : public SegmentsTest {
     blocks_.clear();
     pads_.clear();
     knowns_ = below(3);
-    shape_ = static_cast<Shape>(below(3));
+    shape_ = static_cast<Shape>(std::min(below(5), 3u));
     jumps_ = below(4) == 0;
     calls_ = below(3);
     for (uint32_t i = 2 + below(most_blocks - 1); i > 0; --i) blocks_.push_back(add_block(f));
@@ -605,6 +710,9 @@ class RandomSegments : public SegmentsTest {
       for (Piece p : loop.pieces) loops_with_choice_ += n.segments.known(p) ? 1 : 0;
     }
     for (const Edge& e : n.segments.edges()) {
+      const Segments::CountedLoop* loop = n.segments.counted_loop_of(e.to);
+      middle_entries_ += e.enters_loop && !e.leaves_loop && e.to != loop->header ? 1 : 0;
+      shortcuts_ += e.enters_loop && n.segments.counted_loop_of(e.from) == loop ? 1 : 0;
       kept_ += e.bits == 0 && e.value != 0 && !e.fresh ? 1 : 0;
       set_ += e.bits == 0 && e.value != 0 && e.fresh ? 1 : 0;
       known_writes_ += e.bits != 0 && n.segments.known(e.from) ? 1 : 0;
@@ -613,7 +721,8 @@ class RandomSegments : public SegmentsTest {
   }
 
   // What was there to be checked.
-  size_t loops_ = 0, loops_with_choice_ = 0, kept_ = 0, set_ = 0, known_writes_ = 0, wider_ = 0;
+  size_t loops_ = 0, loops_with_choice_ = 0, middle_entries_ = 0, shortcuts_ = 0, kept_ = 0, set_ = 0,
+         known_writes_ = 0, wider_ = 0;
 
  private:
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
@@ -623,6 +732,11 @@ class RandomSegments : public SegmentsTest {
   // A successor of block number `from`.
   llvm::BasicBlock* any(uint32_t from) {
     auto size = static_cast<uint32_t>(blocks_.size());
+    if (shape_ == Shape::loops) {
+      uint32_t header = std::min(from, size - 1) / 6 * 6;
+      bool round = below(from % 6 == 5 ? 2 : 6) == 0;
+      return blocks_[round ? header : std::min({size - 1, header + 6, from + 1 + below(3)})];
+    }
     if (shape_ == Shape::wild || below(10) == 0) return blocks_[below(size)];
     uint32_t back = std::min(from, shape_ == Shape::near ? below(3) : 0);
     return blocks_[std::min(size - 1, from - back + 1 + below(3))];
@@ -661,6 +775,7 @@ class RandomSegments : public SegmentsTest {
     } else if (kind < 9) {
       auto* branch = builder.CreateSwitch(f.getArg(1), any(number));
       for (uint32_t i = below(5); i > 0; --i) branch->addCase(builder.getInt32(i), any(number));
+      weigh(*branch);
     } else if (kind < 10 && !pads_.empty()) {
       auto* pad = pads_[below(static_cast<uint32_t>(pads_.size()))];
       builder.CreateInvoke(get(below(2) == 0 ? "cut" : "plain"), any(number), pad);
@@ -672,22 +787,52 @@ class RandomSegments : public SegmentsTest {
       builder.CreateCallBr(type, llvm::InlineAsm::get(type, "", "!i", true), any(number), {any(number)});
     } else {
       auto* yes = any(number);
-      builder.CreateCondBr(f.getArg(0), yes, any(number));
+      weigh(*builder.CreateCondBr(condition(f, builder), yes, any(number)));
     }
+  }
+
+  llvm::Value* condition(llvm::Function& f, llvm::IRBuilder<>& builder) {
+    llvm::Value* number = f.getArg(1);
+    switch (below(8)) {
+      case 0:
+        return builder.CreateICmpEQ(number, builder.getInt32(3));
+      case 1:
+        return builder.CreateICmpNE(number, builder.getInt32(3));
+      case 2:
+        return builder.CreateICmpSLT(number, builder.getInt32(3));
+      case 3:
+        return builder.CreateICmpEQ(builder.CreateAnd(number, 4), builder.getInt32(4));
+      case 4:
+        return builder.CreateICmpNE(number, builder.getInt32(0));
+      case 5:
+        return builder.CreateICmpEQ(f.getArg(2), &f);
+      default:
+        return f.getArg(0);
+    }
+  }
+
+  void weigh(llvm::Instruction& branch) {
+    if (below(shape_ == Shape::loops ? 8 : 2) == 0) return;
+    std::vector<uint32_t> weights;
+    uint32_t likely = below(branch.getNumSuccessors() + 1);
+    for (uint32_t i = 0; i < branch.getNumSuccessors(); ++i) weights.push_back(i == likely ? 40 : below(4));
+    llvm::setBranchWeights(branch, weights, false);
   }
 
   std::mt19937 random_;
   std::vector<llvm::BasicBlock*> blocks_, pads_;
   uint32_t knowns_ = 0, calls_ = 0;
-  // Branches lead anywhere, to blocks nearby (more counted loops), or mostly forward (longer segments).
-  enum class Shape { wild, near, forward } shape_ = Shape::wild;
+  // Branches lead anywhere, to blocks nearby, mostly forward (longer segments), or around loops side by side.
+  enum class Shape { wild, near, forward, loops } shape_ = Shape::wild;
   bool jumps_ = false;  // indirectbr and callbr
 };
 
 TEST_F(RandomSegments, SmallOnes) {
-  for (uint32_t seed = 0; seed < 3000 && !HasFailure(); ++seed)
+  for (uint32_t seed = 0; seed < 4000 && !HasFailure(); ++seed)
     check_and_count(seed, 14, {SegmentOptions{}.max_ways, 8, 1});
-  for (size_t seen : {loops_, loops_with_choice_, kept_, set_, known_writes_, wider_}) EXPECT_GT(seen, 50u);
+  for (size_t seen :
+       {loops_, loops_with_choice_, middle_entries_, shortcuts_, kept_, set_, known_writes_, wider_})
+    EXPECT_GT(seen, 50u);
 }
 
 TEST_F(RandomSegments, BiggerOnes) {

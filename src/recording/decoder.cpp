@@ -310,6 +310,7 @@ void ThreadDecoder::start_loop(Activation& top) {
   tell_plain_rounds(top);
 }
 
+// At the header: who started in the middle of a loop tells the first round block by block.
 void ThreadDecoder::tell_plain_rounds(Activation& top) {
   const int32_t index = top.code->piece(top.piece).plain_round;
   if (index < 0 || top.rounds == 0) return;
@@ -399,7 +400,7 @@ void ThreadDecoder::go_round(Activation& top) {
     }
     top.consumed = reads_;
   }
-  enter_piece(top, *next);
+  if (enter_piece(top, *next)) tell_plain_rounds(top);
 }
 
 void ThreadDecoder::end_function(Activation& top) {

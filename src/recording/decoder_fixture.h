@@ -177,7 +177,8 @@ again:
   %kind = and i32 %what, 15
   switch i32 %kind, label %plain [ i32 0, label %throws  i32 1, label %jumps  i32 2, label %calls_back
     i32 3, label %recurses  i32 4, label %points  i32 5, label %counts  i32 6, label %computes  i32 7, label %announces
-    i32 8, label %catches  i32 9, label %receives i32 10, label %tails  i32 11, label %locks ]
+    i32 8, label %catches  i32 9, label %receives i32 10, label %tails  i32 11, label %locks
+    i32 12, label %skips  i32 13, label %detours ]
 throws:
   %t = invoke i32 @thrower(i32 %what) to label %more unwind label %pad
 pad:
@@ -233,6 +234,12 @@ locks:
   %l = call i32 @lock(ptr @buffer)
   %locked = icmp eq i32 %l, 0
   br i1 %locked, label %more, label %plain
+skips:
+  %s = call i32 @skipping()
+  br label %more
+detours:
+  %d = call i32 @detouring()
+  br label %more
 plain:
   br label %more
 more:
@@ -359,6 +366,44 @@ left:
   ret i32 1
 right:
   ret i32 2
+}
+define internal i32 @skipping() {
+entry:
+  br label %head
+head:
+  %x = load i64, ptr @shared
+  %part = trunc i64 %x to i2
+  %rare = icmp eq i2 %part, 1
+  br i1 %rare, label %skip, label %latch
+skip:
+  %y = load i64, ptr @shared
+  %odd = trunc i64 %y to i1
+  br i1 %odd, label %head, label %latch
+latch:
+  %z = load i64, ptr @shared
+  %low = and i64 %z, 15
+  %out = icmp eq i64 %low, 1
+  br i1 %out, label %done, label %head
+done:
+  ret i32 1
+}
+define internal i32 @detouring() {
+entry:
+  br label %head
+head:
+  %x = load i64, ptr @shared
+  %odd = trunc i64 %x to i1
+  br i1 %odd, label %call, label %latch
+call:
+  %y = call i32 @input()
+  br label %latch
+latch:
+  %z = load i64, ptr @shared
+  %low = and i64 %z, 15
+  %out = icmp eq i64 %low, 1
+  br i1 %out, label %done, label %head
+done:
+  ret i32 1
 }
 define internal i32 @computing(i32 %n) {
 entry:

@@ -235,6 +235,14 @@ back:
   EXPECT_EQ(decode(program, log).ended.kind, Kind::damaged);
 }
 
+// Tells no blocks, but how often the rounds of loops were told to be repeated.
+class RoundCounter : public Listener {
+ public:
+  using Listener::Listener;
+  uint64_t rounds = 0;
+  void repeated_blocks(std::span<const BlockId>, uint64_t times) override { rounds += times; }
+};
+
 TEST(Decoder, CountedLoopsAreToldAtOnce) {
   const PlannedProgram program(R"(
 define i32 @main() {
@@ -250,17 +258,11 @@ done:
   ret i32 0
 }
 )");
-  class Counter : public Listener {
-   public:
-    using Listener::Listener;
-    uint64_t rounds = 0;
-    void repeated_blocks(std::span<const BlockId>, uint64_t times) override { rounds += times; }
-  };
   LogWriter log;
   log.enter_from_outside(program.id("main"));
   log.gamma(1'000'000'001);
   const Result<LogFile> file = LogFile::from_bytes("test.log", log.file());
-  Counter counter(program.program());
+  RoundCounter counter(program.program());
   const DecodeEnd end = ThreadDecoder(program.program(), program.plan(), *file, counter).run();
   EXPECT_EQ(end.kind, Kind::complete) << end.text;
   EXPECT_EQ(counter.rounds, 1'000'000'000u);
@@ -276,6 +278,60 @@ done:
   log.head.pending_count = 2;
   const Listener told = decode(program, log);
   EXPECT_EQ(told.text, "^main entry head pending tail head tail head tail");
+  EXPECT_EQ(told.ended.kind, Kind::stopped);
+}
+
+TEST(Decoder, LoopsAreCountedFromTheMiddle) {
+  const PlannedProgram program(R"(
+define i32 @main() {
+entry:
+  br label %head
+head:
+  %x = load i32, ptr @shared
+  %rare = icmp eq i32 %x, 5
+  br i1 %rare, label %skip, label %latch
+skip:
+  br label %latch
+latch:
+  %y = load i32, ptr @shared
+  %out = icmp slt i32 %y, 0
+  br i1 %out, label %done, label %head
+done:
+  ret i32 0
+}
+)");
+  constexpr uint64_t to_skip = 0, to_done = 1;
+  const auto leaves = [](LogWriter& log, uint64_t rounds, uint64_t exit) {
+    log.gamma(rounds + 1);
+    log.bits(exit, 1);
+  };
+  LogWriter log;
+  log.enter_from_outside(program.id("main"));
+  leaves(log, 2, to_skip);
+  LogWriter stopped = log;
+  leaves(log, 0, to_skip);
+  EXPECT_EQ(decode(program, log).ended.kind, Kind::damaged);  // it is behind that way out
+
+  log = stopped;
+  leaves(log, 1, to_skip);
+  leaves(log, 0, to_done);
+  Listener told = decode(program, log);
+  EXPECT_EQ(told.text, "^main entry head latch head latch head skip latch head skip latch done -main");
+  EXPECT_EQ(told.ended.kind, Kind::complete);
+
+  log = stopped;
+  leaves(log, 1'000'000'000, to_done);
+  const Result<LogFile> file = LogFile::from_bytes("test.log", log.file());
+  RoundCounter counter(program.program());
+  const DecodeEnd end = ThreadDecoder(program.program(), program.plan(), *file, counter).run();
+  EXPECT_EQ(end.kind, Kind::complete) << end.text;
+  EXPECT_EQ(counter.rounds, 2u + 999'999'999u);
+  EXPECT_EQ(end.blocks, 2'000'000'009u);
+
+  stopped.head.looked_at = 1;
+  stopped.head.pending_count = 2;
+  told = decode(program, stopped);
+  EXPECT_EQ(told.text, "^main entry head latch head latch head skip latch pending head latch head latch");
   EXPECT_EQ(told.ended.kind, Kind::stopped);
 }
 
@@ -601,7 +657,7 @@ TEST(Interruptions, InAnotherPlaceThanTheThreadCanHaveBeenAreDamage) {
 TEST_P(Runs, ChangedBytesDoNoHarm) {
   std::mt19937_64 random(7);
   size_t damaged = 0;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
     bool finished = false;
     std::string bytes = simulate(seed % 10, 100'000, finished).log.file();
     for (int i = 0; i < 4; ++i)

@@ -41,7 +41,7 @@ void FunctionCode::add_piece(const Program& program, const RecordPlan& plan, Pie
                   .announced = segments.announces(p).has_value(),
                   .ends_block = last == nullptr,
                   .edge_writes = false,
-                  .loop = segments.counted_loop_at(p),
+                  .loop = segments.counted_loop_of(p),
                   .plain_round = -1};
   if (piece.starts_block) at = block.begin();
   if (p == 0)

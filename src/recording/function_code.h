@@ -44,8 +44,8 @@ class FunctionCode {
     bool announced;
     bool ends_block;                    // else it ends with a call
     bool edge_writes;                   // one at least of the edges from here
-    const Segments::CountedLoop* loop;  // whose header this is
-    int32_t plain_round;                // index in plain_rounds() of this loop; -1: none
+    const Segments::CountedLoop* loop;  // that it is in
+    int32_t plain_round;                // of its header: index in plain_rounds(); else, and if it has none, -1
   };
 
   const llvm::Function& function() const { return function_; }

@@ -327,13 +327,11 @@ class Simulator {
 
   void start(const Frame& frame, Piece p) {
     if (frame.segments.clears_path(p)) path = 0;
-    if (frame.segments.counted_loop_at(p) != nullptr) count = 0;
   }
 
   const llvm::Instruction* go(Frame& frame, uint32_t block) {
     const Segments::Edge& edge = *frame.segments.find_edge(frame.piece, frame.segments.first_piece(block));
-    const Segments::CountedLoop* loop = frame.segments.counted_loop_at(edge.to);
-    if (loop != nullptr && !edge.cut) ++count;
+    if (edge.next_round) ++count;
     write(edge);
     return arrive(frame, edge, nullptr);
   }
@@ -343,6 +341,7 @@ class Simulator {
     frame.piece = edge.to;
     const llvm::BasicBlock& block = *frame.flow.block(frame.segments.block_of(edge.to));
     if (landed_from != nullptr) log.landed(program_.id_of(*landed_from).value);
+    if (edge.enters_loop) count = 0;
     enter_block(frame, frame.flow.number(&block), from);
     if (edge.cut) start(frame, edge.to);
     return &block.front();
