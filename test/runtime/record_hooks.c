@@ -433,6 +433,11 @@ static void ranges(void) {
   wchar_t wide[8] = L"wide";
   note_hex(wide, 20);
   heddle_record_range(wide, sizeof wide, HEDDLE_RANGE_wide_string, 0, 0, 0);
+  const uint32_t size = 6;
+  note_hex(text, size);
+  heddle_record_range(text, (uint64_t)(uintptr_t)&size, HEDDLE_RANGE_pointee, 0, 0, 0);
+  note_hex(text, 0);
+  heddle_record_range(text, 0, HEDDLE_RANGE_pointee, 0, 0, 0);
   struct iovec parts[2] = {{text, 5}, {text + 20, 10}};
   note("d bytes ");
   for (int i = 0; i < 5; ++i) note("%02x", text[i]);

@@ -201,6 +201,9 @@ void heddle_record_range(const void* at, uint64_t size, uint32_t how, uint32_t s
     case HEDDLE_RANGE_iovec:
       put_vector(at, size >> 48, size & ((1ull << 48) - 1));
       return;
+    case HEDDLE_RANGE_pointee:
+      if (size > 0) size = *(const uint32_t*)size;
+      break;
     case HEDDLE_RANGE_string:
       if (size > 0) size = rt_string_size(at, size);
       break;
