@@ -231,7 +231,8 @@ Expr ExprPool::logical_not(Expr e) {
 
 Expr ExprPool::floating(ExprOp op, FloatFormat format, Expr a, Expr b, Expr c) {
   HEDDLE_CHECK(is_float_operation(op) && op != ExprOp::fround && width(a) == width_of(format));
-  HEDDLE_CHECK(bool(b) == (op != ExprOp::fsqrt) && bool(c) == (op == ExprOp::fma));
+  HEDDLE_CHECK(op == ExprOp::fsqrt ? !b : width(b) == width(a));
+  HEDDLE_CHECK(op == ExprOp::fma ? width(c) == width(a) : !c);
   const unsigned width = op >= ExprOp::feq ? 1 : width_of(format);
   return make({.op = op,
                .format = format,

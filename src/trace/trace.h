@@ -117,7 +117,7 @@ struct Constraint {
 std::string_view text_of(Constraint::Kind kind);
 
 struct ThreadTrace {
-  std::string name;  // "0:1", as in schedules
+  std::string name;  // "0.1", as in recordings
   ExprPool pool;
   std::vector<Event> events;
   std::vector<Constraint> constraints;              // by `events`, growing

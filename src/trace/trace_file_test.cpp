@@ -130,12 +130,12 @@ TEST(TraceText, OneLineEach) {
             "failure: reached, thread 0 (assertion)\n"
             "\n"
             "thread 0: 3 events, 1 constraints\n"
-            "    0 create 0:0\n"
+            "    0 create 0.0\n"
             "    1 read 4 bytes at 0x1000\n"
             "        branch: (read 1) < 5\n"
             "    2 write release 4 bytes at 0x1000: (read 1) + 1 @ bank.c:12 deposit < bank.c:30 main\n"
             "\n"
-            "thread 0:0: 1 events, 0 constraints\n"
+            "thread 0.0: 1 events, 0 constraints\n"
             "    0 wait 0x2000, mutex 0x3000\n");
 }
 

@@ -14,7 +14,7 @@ struct TraceBuilder {
 
   explicit TraceBuilder(uint32_t threads) : trace{.program = "test", .identity = "0123", .policy = "default"} {
     trace.threads.resize(threads);
-    for (uint32_t i = 0; i < threads; ++i) trace.threads[i].name = i == 0 ? "0" : "0:" + std::to_string(i - 1);
+    for (uint32_t i = 0; i < threads; ++i) trace.threads[i].name = i == 0 ? "0" : "0." + std::to_string(i - 1);
   }
 
   ExprPool& pool(uint32_t thread) { return trace.threads[thread].pool; }
