@@ -93,7 +93,6 @@ Expr eq_with_constant(ExprPool& pool, Expr a, Expr b) {
   const auto eq = [&](Expr x, Expr y) { return pool.binary(ExprOp::eq, x, y); };
   const Expr x = first(pool, a), y = second(pool, a);
   if (is_with_constant(pool, a, ExprOp::add)) return eq(x, pool.binary(ExprOp::sub, b, y));
-  if (is_with_constant(pool, a, ExprOp::bit_xor)) return eq(x, pool.binary(ExprOp::bit_xor, b, y));
   if (is(pool, a, ExprOp::sub) && is_zero(pool, b)) return eq(x, y);
   if (is(pool, a, ExprOp::concat) && pool.is_constant(y)) {
     const unsigned border = pool.width(y);
@@ -108,8 +107,9 @@ Expr eq_rule(ExprPool& pool, Expr a, Expr b) {
   const auto eq = [&](Expr x, Expr y) { return pool.binary(ExprOp::eq, x, y); };
   if (is(pool, b, ExprOp::add) && first(pool, b) == a) return eq(second(pool, b), zeros(pool, pool.width(a)));
   if (is(pool, a, ExprOp::add) && first(pool, a) == b) return eq(second(pool, a), zeros(pool, pool.width(a)));
-  if (is(pool, a, ExprOp::add) && is(pool, b, ExprOp::add)) {
-    if (first(pool, a) == first(pool, b)) return eq(second(pool, a), second(pool, b));
+  // Of constants only: to look for other equal terms would be to go down sums as long as a loop ran.
+  if (is_with_constant(pool, a, ExprOp::add) && is_with_constant(pool, b, ExprOp::add)) {
+    if (first(pool, a) == first(pool, b)) return bit(pool, false);
     if (second(pool, a) == second(pool, b)) return eq(first(pool, a), first(pool, b));
   }
   return {};

@@ -9,7 +9,8 @@
 //     not such a list. So bytes that were written to memory one by one and read again, whole or in parts, give
 //     back the expression they are pieces of;
 //   - of comparisons with constants only eq, ult and slt are left; negations of comparisons are comparisons.
-// Each rule leads to expressions that are smaller or nearer to these forms, which is why they end.
+// Each rule leads to expressions that are smaller or nearer to these forms, which is why they end. None goes
+// down an expression for as long as that is deep (loops make deep ones), only through the pieces of a concat.
 #pragma once
 
 #include "trace/expressions.h"

@@ -179,6 +179,24 @@ TEST_F(Expressions, TextIsForPeople) {
   EXPECT_EQ(pool.text(deep, 20).size(), 23u);
 }
 
+// Loops make expressions as deep as they run long.
+TEST_F(Expressions, DeepOnesAreFast) {
+  Expr sum = pool.read(4, 32), other = pool.read(5, 32), hash = x;
+  for (uint32_t i = 0; i < 300'000; ++i) {
+    const Expr v = pool.read(10 + i, 32);
+    sum = op(ExprOp::add, sum, v);
+    other = op(ExprOp::add, other, v);
+    hash = op(ExprOp::add, op(ExprOp::bit_xor, hash, c(i + 1)), c(77));
+    EXPECT_FALSE(pool.is_constant(op(ExprOp::eq, sum, other)));
+    EXPECT_FALSE(pool.is_constant(op(ExprOp::eq, hash, c(5))));
+    EXPECT_FALSE(pool.is_constant(op(ExprOp::ult, hash, sum)));
+  }
+  ExprValues values(pool, 400'000);
+  const uint64_t one = 1;
+  for (uint32_t i = 0; i < 310'000; ++i) values.set_read(i, std::span(&one, 1), true);
+  EXPECT_EQ(values.value(sum).bits(), 300'001u);
+}
+
 // The same calls in a pool that simplifies and in one that does not give the same values.
 TEST(ExpressionsAtRandom, SimplificationKeepsValues) {
   uint64_t changed = 0;
