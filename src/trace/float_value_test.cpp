@@ -256,6 +256,9 @@ TEST(FloatValue, WhatDoesNotFit) {
     EXPECT_EQ(converted(ExprOp::float_to_unsigned, d, 32), 0u);
   }
   EXPECT_EQ(converted(ExprOp::float_to_signed, 70'000, 16), 70'000u - 65'536u);
+  EXPECT_EQ(converted(ExprOp::float_to_signed, 5'000'000'001, 16), 0u);  // by way of 32 bits
+  EXPECT_EQ(converted(ExprOp::float_to_unsigned, 5'000'000'001, 16), 0u);
+  EXPECT_EQ(converted(ExprOp::float_to_unsigned, 5'000'000'001, 32), 5'000'000'001 & 0xffffffff);
   EXPECT_EQ(converted(ExprOp::float_to_unsigned, -1, 32), 0xffffffffu);
   EXPECT_EQ(converted(ExprOp::float_to_unsigned, -1, 64), ~uint64_t{0});
 }

@@ -41,8 +41,8 @@ class ThreadChecker {
       if (event.address + event.size < event.address) return "its address";
     }
     if (!writes_value(event.kind)) return event.value ? "it has a value" : nullptr;
-    const uint32_t before = event.kind == EventKind::update ? number + 1 : number;
-    return event.value && fits(event.value, event.size * 8, before) ? nullptr : "its value";
+    // Its own read, too: only an update has one.
+    return event.value && fits(event.value, event.size * 8, number + 1) ? nullptr : "its value";
   }
 
  private:
