@@ -1,0 +1,58 @@
+#include "driver/recorded_trace.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "driver/recorded_program.h"
+#include "driver/recording_paths.h"
+#include "image/elf_file.h"
+
+namespace heddle {
+namespace {
+
+// Of ordinary code, by the lengths of their names: creators before what they created.
+Result<std::vector<RecordedThreadLog>> read_logs(const fs::path& folder) {
+  std::vector<RecordedThreadLog> out;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / kThreadsFolder)) {
+    if (entry.path().extension() != ".log") continue;
+    LogFile log = HEDDLE_TRY(LogFile::open(entry.path()));
+    if (log.head().level == 0) out.push_back({.name = log.thread(), .log = std::move(log)});
+  }
+  std::ranges::sort(out, [](const auto& a, const auto& b) {
+    return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
+  });
+  return out;
+}
+
+}  // namespace
+
+Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program,
+                                 const SymbolicOptions& options, SymbolicStatistics& statistics) {
+  const RecordingInfo info = HEDDLE_TRY(read_recording_info(folder));
+  const RecordedCode code = HEDDLE_TRY(load_recorded_code(info, folder, program));
+  const std::unique_ptr<RecordedProgram> recorded =
+      HEDDLE_TRY(RecordedProgram::open(program.empty() ? fs::path(info.program) : program, info.variant));
+  const ElfFile variant = HEDDLE_TRY(ElfFile::open(recorded->variant()));
+  const ProgramImage image(code.program->module(), variant, info.load_base);
+  SymbolicInput input{
+      .program = *code.program,
+      .plan = *code.plan,
+      .image = image,
+      .info = info,
+      .logs = HEDDLE_TRY(read_logs(folder)),
+      .read_file = [&](uint64_t number, uint64_t offset, uint64_t size) -> std::optional<std::vector<uint8_t>> {
+        for (const RecordedFile& file : info.files) {
+          if (file.number != number || file.state != RecordedFile::State::kept) continue;
+          const auto bytes = read_file(folder / kInputsFolder / file.copy);
+          if (!bytes || offset + size > bytes->size()) return std::nullopt;
+          return std::vector<uint8_t>(bytes->begin() + static_cast<ptrdiff_t>(offset),
+                                      bytes->begin() + static_cast<ptrdiff_t>(offset + size));
+        }
+        return std::nullopt;
+      }};
+  return make_trace(input, options, statistics);
+}
+
+}  // namespace heddle

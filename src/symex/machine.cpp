@@ -1,0 +1,389 @@
+#include "symex/machine.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "program/source_place.h"
+
+namespace heddle {
+namespace {
+
+constexpr unsigned kPiece = 8;  // bytes of an access of library code
+// Where stack objects lie that only their own code knows: no process has such addresses.
+constexpr uint64_t kPrivateStack = uint64_t{1} << 61;
+
+}  // namespace
+
+Machine::Machine(CodeCache& code_, SymbolicMemory memory_, const SharedBytes& shared_,
+                 ApproximationList& approximations, uint32_t thread)
+    : code(code_),
+      memory(std::move(memory_)),
+      shared(shared_),
+      approximations_(approximations),
+      thread_(thread) {}
+
+// ---- frames
+
+void Machine::settle() {
+  if (frames.empty()) {
+    registers_ = nullptr;
+    constants_ = nullptr;
+    return;
+  }
+  registers_ = stack_.data() + frames.back().base;
+  constants_ = frames.back().code->constants.data();
+}
+
+void Machine::push(const FunctionOps& function) {
+  const size_t base = frames.empty() ? 0 : frames.back().base + frames.back().code->cells;
+  const uint32_t from = frames.empty() ? 0 : place_here();
+  if (stack_.size() < base + function.cells) stack_.resize(2 * (base + function.cells));
+  std::fill_n(stack_.data() + base, function.cells, Cell{});
+  const uint64_t stack = frames.empty() ? kPrivateStack : frames.back().stack;
+  frames.push_back({.code = &function, .base = base, .called_from = from, .stack = stack});
+  settle();
+}
+
+void Machine::pop() {
+  frames.pop_back();
+  settle();
+}
+
+void Machine::run_to_stop() {
+  Frame& frame = top();
+  const Op* const ops = frame.code->ops.data();
+  uint32_t next = frame.next;
+  for (; ops[next].stop == Stop::none; ++next) {
+    current_ = ops[next].instruction;
+    ops[next].run(*this, ops[next]);
+  }
+  instructions += next - frame.next;
+  frame.next = next;
+  current_ = ops[next].instruction;
+}
+
+// ---- values
+
+Expr Machine::expression(const Cell* cell, unsigned bits) {
+  if (cell->expression) return cell->expression;
+  if (bits <= 64) return pool().constant(cell->bits, bits);
+  std::vector<uint64_t> words(words_of(bits));
+  for (size_t i = 0; i < words.size(); ++i) words[i] = cell[i].bits;
+  return pool().constant(words, bits);
+}
+
+void Machine::set(Cell* to, Expr value) {
+  if (!pool().is_constant(value)) {
+    *to = {0, value};
+    return;
+  }
+  const unsigned bits = pool().width(value);
+  if (bits <= 64) {
+    *to = {pool().constant_bits(value), {}};
+    return;
+  }
+  const std::vector<uint64_t> words = pool().constant_words(value);
+  for (size_t i = 0; i < words.size(); ++i) to[i] = {words[i], {}};
+}
+
+bool Machine::is_concrete(const Cell* cells, uint32_t count) const {
+  return std::all_of(cells, cells + count, [](const Cell& cell) { return !cell.expression; });
+}
+
+Expr Machine::unknown(unsigned bits, const std::string& why) {
+  const uint32_t place = place_here();
+  const auto [found, added] = causes_.try_emplace({why, place}, 0);
+  if (added) found->second = approximations_.add({.what = why, .thread = thread_, .place = place});
+  return pool().unknown(found->second, bits);
+}
+
+void Machine::set_unknown(const Op& op, const std::string& why) {
+  for (const Leaf& leaf : op.type->leaves) cells(op.to)[leaf.cell] = {0, unknown(leaf.bits, why)};
+}
+
+void unknown_result(Machine& machine, const Op& op) {
+  machine.set_unknown(op, fmt::format("the result of {}", op.instruction->getOpcodeName()));
+}
+
+// ---- memory
+
+std::optional<uint64_t> Machine::address(const Cell& cell, const Op& op) {
+  if (!cell.expression) return cell.bits;
+  unknown(1, fmt::format("an address that depends on shared memory ({})", op.instruction->getOpcodeName()));
+  return std::nullopt;
+}
+
+Expr Machine::read_bytes(uint64_t address, unsigned bytes) {
+  Expr out;
+  for (unsigned i = 0; i < bytes; ++i) {
+    const SymbolicMemory::Byte byte = memory.byte(address + i);
+    Expr part;
+    if (byte.expression) {
+      part = pool().extract(byte.expression, byte.index * 8u, 8);
+    } else if (byte.known && !byte.inherited) {
+      part = pool().constant(byte.value, 8);
+    } else {
+      if (byte.inherited) also_share.add(address + i, 1);
+      part = unknown(8, byte.inherited ? "a value that another thread had computed"
+                                       : "memory that the program has not written");
+      memory.write(address + i, part, 1);
+    }
+    out = i == 0 ? part : pool().concat(part, out);
+  }
+  return out;
+}
+
+void Machine::write_bytes(uint64_t address, Expr value, unsigned bytes) {
+  if (pool().is_constant(value)) {
+    const std::vector<uint64_t> words = pool().constant_words(value);
+    memory.write(address, {reinterpret_cast<const uint8_t*>(words.data()), bytes});
+  } else {
+    memory.write(address, value, bytes);
+  }
+}
+
+Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
+  Event& event = add_event(EventKind::read, current_);
+  event.address = address;
+  event.size = bytes;
+  if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
+  return pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8);
+}
+
+void Machine::write_event(uint64_t address, Expr value, unsigned bytes, const Op* op) {
+  Event& event = add_event(EventKind::write, current_);
+  event.address = address;
+  event.size = bytes;
+  event.value = value;
+  if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
+}
+
+void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
+  const auto bytes = static_cast<unsigned>(type.bytes);
+  if (op.may_share) {
+    notes.note(at, bytes, false, epoch);
+    ++step;
+  }
+  const bool event = op.may_share && is_shared(at, bytes);
+  if (!event && type.leaves.size() == 1 && bytes <= 8) {
+    uint64_t bits = 0;
+    if (memory.read(at, {reinterpret_cast<uint8_t*>(&bits), bytes})) {
+      set(to, bits & low_bits(type.leaves.front().bits));
+      return;
+    }
+  }
+  if (!event && type.whole_bytes) {
+    for (const Leaf& leaf : type.leaves) {
+      const unsigned size = (leaf.bits + 7) / 8;
+      const Expr whole = read_bytes(at + leaf.bit_offset / 8, size);
+      set(to + leaf.cell, pool().extract(whole, 0, leaf.bits));
+    }
+    return;
+  }
+  const Expr whole = event ? read_event(at, bytes, &op) : read_bytes(at, bytes);
+  for (const Leaf& leaf : type.leaves)
+    set(to + leaf.cell, pool().extract(whole, static_cast<unsigned>(leaf.bit_offset), leaf.bits));
+}
+
+void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, const Op& op) {
+  const auto bytes = static_cast<unsigned>(type.bytes);
+  if (op.may_share) {
+    notes.note(at, bytes, true, epoch);
+    ++step;
+  }
+  const bool event = op.may_share && is_shared(at, bytes);
+  if (!event && type.leaves.size() == 1 && bytes <= 8 && !from->expression) {
+    memory.write(at, {reinterpret_cast<const uint8_t*>(&from->bits), bytes});
+    return;
+  }
+  Expr whole;  // leaves, the lowest first; what lies between them is 0
+  unsigned done = 0;
+  for (const Leaf& leaf : type.leaves) {
+    const auto offset = static_cast<unsigned>(leaf.bit_offset);
+    const auto append = [&](Expr part) { whole = done == 0 ? part : pool().concat(part, whole); };
+    if (offset > done) append(pool().constant(std::vector<uint64_t>(words_of(offset - done)), offset - done));
+    done = offset;
+    append(expression(from + leaf.cell, leaf.bits));
+    done += leaf.bits;
+  }
+  if (done < bytes * 8) whole = pool().zext(whole, bytes * 8);
+  write_bytes(at, whole, bytes);
+  if (event) write_event(at, whole, bytes, &op);
+}
+
+Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
+  const unsigned bytes = (bits + 7) / 8;
+  if (op.may_share) {
+    notes.note(at, bytes, false, epoch);
+    notes.note(at, bytes, true, epoch);
+    ++step;
+  }
+  if (!op.may_share || !is_shared(at, bytes)) {
+    const Expr old = pool().extract(read_bytes(at, bytes), 0, bits);
+    write_bytes(at, pool().zext(change(old), bytes * 8), bytes);
+    return old;
+  }
+  Event& event = add_event(EventKind::update, current_);
+  event.address = at;
+  event.size = bytes;
+  event.order = static_cast<AccessOrder>(op.order);
+  const auto index = static_cast<uint32_t>(trace.events.size() - 1);
+  const Expr old = pool().extract(pool().read(index, bytes * 8), 0, bits);
+  const Expr written = pool().zext(change(old), bytes * 8);
+  trace.events[index].value = written;
+  write_bytes(at, written, bytes);
+  return old;
+}
+
+void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
+  if (size == 0) return;
+  if (op.may_share) {
+    notes.note(from, size, false, epoch);
+    notes.note(to, size, true, epoch);
+    ++step;
+  }
+  const bool reads = op.may_share && is_shared(from, size), writes = op.may_share && is_shared(to, size);
+  std::vector<uint8_t> plain(size);
+  if (!reads && !writes && memory.read(from, plain)) return memory.write(to, plain);
+  std::vector<Expr> parts;
+  std::vector<unsigned> sizes;
+  for (uint64_t done = 0; done < size;) {
+    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (from + done) % kPiece));
+    parts.push_back(reads && is_shared(from + done, part) ? read_event(from + done, part, &op)
+                                                          : read_bytes(from + done, part));
+    sizes.push_back(part);
+    done += part;
+  }
+  uint64_t done = 0;
+  for (size_t i = 0; i < parts.size(); done += sizes[i++]) {
+    write_bytes(to + done, parts[i], sizes[i]);
+    if (writes && is_shared(to + done, sizes[i])) write_event(to + done, parts[i], sizes[i], &op);
+  }
+}
+
+void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
+  if (size == 0) return;
+  if (op.may_share) {
+    notes.note(to, size, true, epoch);
+    ++step;
+  }
+  if (!byte.expression && !(op.may_share && is_shared(to, size)))
+    return memory.write(to, std::vector<uint8_t>(size, static_cast<uint8_t>(byte.bits)));
+  const Expr one = expression(&byte, 8);
+  for (uint64_t done = 0; done < size;) {
+    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (to + done) % kPiece));
+    Expr whole = one;
+    for (unsigned i = 1; i < part; ++i) whole = pool().concat(whole, one);
+    write_bytes(to + done, whole, part);
+    if (op.may_share && is_shared(to + done, part)) write_event(to + done, whole, part, &op);
+    done += part;
+  }
+}
+
+void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, const Op*) {
+  if (bytes.empty()) return;
+  notes.note(to, bytes.size(), true, epoch);
+  memory.write(to, bytes);
+  if (!is_shared(to, bytes.size())) return;
+  for (uint64_t done = 0; done < bytes.size();) {
+    const auto part =
+        static_cast<unsigned>(std::min<uint64_t>(bytes.size() - done, kPiece - (to + done) % kPiece));
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + done, part);
+    if (is_shared(to + done, part)) {
+      write_event(to + done, pool().constant(bits, part * 8), part, nullptr);
+      trace.events.back().direct = true;
+    }
+    done += part;
+  }
+}
+
+uint64_t Machine::new_stack_object(uint64_t size, uint64_t alignment) {
+  uint64_t& next = top().stack;
+  const uint64_t at = (next + alignment - 1) / alignment * alignment;
+  next = at + std::max<uint64_t>(size, 1);
+  memory.forget(at, std::min<uint64_t>(size, 4096));
+  return at;
+}
+
+// Of a block that other threads use too, its beginning and its end are events: what lies at its addresses
+// before and after is something else.
+void Machine::allocate_block(uint64_t at, uint64_t size) {
+  blocks[at] = {.size = size};
+  memory.forget(at, size);
+  if (!is_shared(at, size)) return;
+  Event& event = add_event(EventKind::allocate, current_);
+  event.address = at;
+  event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+}
+
+void Machine::release_block(uint64_t at) {
+  const auto found = blocks.find(at);
+  const uint64_t size = found != blocks.end() ? found->second.size : 1;
+  if (found != blocks.end()) {
+    found->second.freed = true;
+    found->second.freed_at = place_here();
+  }
+  notes.note(at, std::max<uint64_t>(size, 1), true, epoch);
+  if (!is_shared(at, size)) return;
+  Event& event = add_event(EventKind::release, current_);
+  event.address = at;
+  event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+}
+
+// glibc keeps the kind of a mutex in its fifth word: 1 is recursive. pthread_mutex_init does not tell what it
+// wrote.
+bool Machine::is_recursive(uint64_t mutex) {
+  uint32_t kind = 0;
+  return memory.read(mutex + 16, {reinterpret_cast<uint8_t*>(&kind), sizeof kind}) && (kind & 3) == 1;
+}
+
+// ---- the trace
+
+uint32_t Machine::place_of(const llvm::Instruction* instruction) {
+  if (instruction == nullptr) return 0;
+  const uint32_t caller = frames.empty() ? 0 : frames.back().called_from;
+  const uint32_t id = code.program().id_of(*instruction).value;
+  const auto [found, added] = places_.try_emplace(uint64_t{caller} << 32 | id, trace.places.size());
+  if (added) trace.places.push_back({.instruction = id, .caller = caller});
+  return found->second;
+}
+
+Event& Machine::add_event(EventKind kind, const llvm::Instruction* at) {
+  Event event{.kind = kind, .step = step};
+  event.place = place_of(at);
+  event.tsc_low = clock.first;
+  event.tsc_high = clock.second;
+  return trace.events.emplace_back(event);
+}
+
+void Machine::add_constraint(Constraint::Kind kind, Expr condition) {
+  trace.constraints.push_back({.kind = kind,
+                               .condition = condition,
+                               .events = static_cast<uint32_t>(trace.events.size()),
+                               .place = place_here()});
+}
+
+void Machine::must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t value) {
+  value &= low_bits(bits);
+  if (!cell->expression) {
+    if (cell->bits != value) mismatch(fmt::format("{} was recorded, {} computed", value, cell->bits));
+  } else {
+    const Expr same = pool().binary(ExprOp::eq, cell->expression, pool().constant(value, bits));
+    if (!pool().is_constant(same)) {
+      add_constraint(kind, same);
+    } else if (pool().constant_bits(same) == 0) {
+      mismatch(fmt::format("{} was recorded, which is impossible", value));
+    }
+  }
+  set(cell, value);
+}
+
+void Machine::mismatch(const std::string& what) {
+  if (mismatches++ == 0 && current_ != nullptr)
+    first_mismatch = fmt::format("{}: {}", source_place(*current_).text(), what);
+}
+
+}  // namespace heddle

@@ -1,0 +1,150 @@
+// The state of one thread while it is interpreted: values, memory, and the trace that comes of it.
+//
+// Operations (ops_*.cpp) work on it. A value is concrete, or an expression over what the thread has read from
+// memory that it shares. What cannot be known is an unknown, registered with its cause (D8).
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "symex/code.h"
+#include "symex/memory.h"
+#include "symex/shared_bytes.h"
+#include "symex/variadic.h"
+#include "trace/trace.h"
+
+namespace heddle {
+
+// Of all threads, which add to it side by side.
+class ApproximationList {
+ public:
+  uint32_t add(Approximation approximation) {
+    const std::lock_guard lock(mutex_);
+    list_.push_back(std::move(approximation));
+    return static_cast<uint32_t>(list_.size() - 1);
+  }
+  std::vector<Approximation> take() { return std::move(list_); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Approximation> list_;
+};
+
+struct MemoryBlock {  // that was allocated
+  uint64_t size = 0;
+  bool freed = false;
+  uint32_t freed_at = 0;  // place
+};
+
+class Machine {
+ public:
+  Machine(CodeCache& code, SymbolicMemory memory, const SharedBytes& shared, ApproximationList& approximations,
+          uint32_t thread);
+
+  CodeCache& code;
+  ThreadTrace trace;
+  SymbolicMemory memory;
+  const SharedBytes& shared;
+  AccessNotes notes;
+  SharedBytes also_share;  // found on the way: what must be an event for others to know it
+  std::map<uint64_t, MemoryBlock> blocks;
+  uint32_t epoch = 0;  // threads made so far
+  uint64_t step = 0;   // points of decision passed
+  uint64_t thread_pointer = 0;
+  uint64_t stack_low = 0, stack_high = 0;
+  uint64_t instructions = 0;
+  uint64_t mismatches = 0;  // where what was computed is not what was recorded
+  std::string first_mismatch;
+  std::pair<uint64_t, uint64_t> clock = {0, 0};  // between which stamps the thread is
+
+  ExprPool& pool() { return trace.pool; }
+
+  // ---- frames
+  struct Frame {
+    const FunctionOps* code = nullptr;
+    size_t base = 0;  // in cells
+    const BlockCode* block = nullptr;
+    uint32_t next = 0;         // operation
+    uint32_t called_from = 0;  // place
+    uint64_t stack = 0;        // where the next object goes whose address nobody gets to know
+    VariadicArguments variadic;
+  };
+  std::vector<Frame> frames;
+  void push(const FunctionOps& function);
+  void pop();
+  Frame& top() { return frames.back(); }
+  // Executes up to the next operation about which the recording says something.
+  void run_to_stop();
+
+  // ---- values
+  const Cell* get(int32_t operand) const { return operand >= 0 ? registers_ + operand : constants_ + ~operand; }
+  Cell* cells(int32_t place) { return registers_ + place; }
+  const Cell* value(const llvm::Value& value) const { return get(frames.back().code->places.lookup(&value)); }
+  // A scalar as an expression; of so many bits.
+  Expr expression(const Cell* cell, unsigned bits);
+  void set(Cell* to, Expr value);  // constants become bits again
+  void set(Cell* to, uint64_t bits) { *to = {bits, {}}; }
+  bool is_concrete(const Cell* cells, uint32_t count) const;
+  // Nothing is known of the result.
+  void set_unknown(const Op& op, const std::string& why);
+  Expr unknown(unsigned bits, const std::string& why);
+
+  // ---- memory
+  // What is there, in the cells of a type. `may_share`: other threads may reach it.
+  void load(uint64_t address, const ValueLayout& type, Cell* to, const Op& op);
+  void store(uint64_t address, const ValueLayout& type, const Cell* from, const Op& op);
+  // Of a scalar of whole bytes; what is written is computed from what was read.
+  Expr update(uint64_t address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change);
+  Expr read_bytes(uint64_t address, unsigned bytes);  // own memory, no event
+  void write_bytes(uint64_t address, Expr value, unsigned bytes);
+  // The same as accesses of library code: in pieces, each an event if it is shared.
+  void copy(uint64_t to, uint64_t from, uint64_t size, const Op& op);
+  void fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op);
+  void write_from_outside(uint64_t to, std::span<const uint8_t> bytes, const Op* op);
+  // A concrete address, or none: then the access is given up and registered.
+  std::optional<uint64_t> address(const Cell& cell, const Op& op);
+  bool is_shared(uint64_t at, uint64_t size) const { return !shared.empty() && shared.contains(at, size); }
+  Expr read_event(uint64_t address, unsigned bytes, const Op* op);
+  void write_event(uint64_t address, Expr value, unsigned bytes, const Op* op);
+
+  uint64_t new_stack_object(uint64_t size, uint64_t alignment);
+  void allocate_block(uint64_t address, uint64_t size);
+  void release_block(uint64_t address);
+
+  // ---- locks, as far as the thread's own calls say
+  bool holds_for_writing(uint64_t lock) const { return written_locks_.contains(lock); }
+  void hold_for_writing(uint64_t lock) { written_locks_.insert(lock); }
+  bool is_recursive(uint64_t mutex);
+
+  // ---- the trace
+  Event& add_event(EventKind kind, const llvm::Instruction* at);
+  void add_constraint(Constraint::Kind kind, Expr condition);
+  // The recording says that the value is this: it becomes so.
+  void must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t value);
+  void mismatch(const std::string& what);
+  uint32_t place_of(const llvm::Instruction* instruction);
+  uint32_t place_here() { return place_of(current_); }
+  const llvm::Instruction* current() const { return current_; }
+  void at(const llvm::Instruction* instruction) { current_ = instruction; }
+
+ private:
+  void settle();  // pointers into the cells of the frame on top
+
+  std::vector<Cell> stack_;
+  std::set<uint64_t> written_locks_;
+  Cell* registers_ = nullptr;
+  const Cell* constants_ = nullptr;
+  const llvm::Instruction* current_ = nullptr;
+  llvm::DenseMap<uint64_t, uint32_t> places_;
+  ApproximationList& approximations_;
+  uint32_t thread_;
+  std::map<std::pair<std::string, uint32_t>, uint32_t> causes_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,55 @@
+// Where the global things of a recorded program lay: variables and functions by the symbols of its record
+// variant, and what memory held before anything ran, from the variables' initial values.
+//
+// What has no symbol there (variables and functions of libraries) gets an address of its own that nothing else
+// has.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "image/elf_file.h"
+#include "symex/memory.h"
+#include "symex/value_layout.h"
+
+namespace heddle {
+
+class ProgramImage {
+ public:
+  ProgramImage(const llvm::Module& module, const ElfFile& variant, uint64_t load_base);
+
+  uint64_t address_of(const llvm::GlobalValue& value) const;
+  // From the thread pointer, wraps; of thread-local variables.
+  uint64_t offset_of(const llvm::GlobalVariable& variable) const;
+  const llvm::Function* function_at(uint64_t address) const;
+  // The variable that the address lies in, or null.
+  const llvm::GlobalVariable* variable_at(uint64_t address) const;
+  const std::vector<const llvm::GlobalVariable*>& thread_local_variables() const { return thread_locals_; }
+
+  // The value of a constant, in the cells of its type.
+  void evaluate(const llvm::Constant& constant, Cell* to) const;
+  // Its bytes in memory.
+  std::vector<uint8_t> bytes_of(const llvm::Constant& constant) const;
+  // What memory holds at first.
+  void fill(uint64_t page, std::span<uint8_t, SymbolicMemory::kPage> bytes,
+            std::span<uint64_t, SymbolicMemory::kPage / 64> known) const;
+
+ private:
+  void evaluate_expression(const llvm::ConstantExpr& expression, Cell* to) const;
+  void write_bytes(const llvm::Constant& constant, std::span<uint8_t> to) const;
+
+  const llvm::Module& module_;
+  mutable ValueLayouts layouts_;
+  llvm::DenseMap<const llvm::GlobalValue*, uint64_t> addresses_;
+  llvm::DenseMap<uint64_t, const llvm::Function*> functions_;
+  std::map<uint64_t, const llvm::GlobalVariable*> variables_;  // by address
+  std::vector<const llvm::GlobalVariable*> thread_locals_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,221 @@
+#include "symex/symbolic_trace.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "program/source_place.h"
+#include "symex/thread_interpreter.h"
+
+namespace heddle {
+namespace {
+
+std::string maker_of(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos ? "" : name.substr(0, dot);
+}
+
+// Everything of one thread in one pass.
+struct ThreadRun {
+  std::optional<SymbolicMemory> memory;
+  ThreadOrigin origin;
+  std::unique_ptr<Machine> machine;
+  std::string error;
+  DecodeEnd end;
+  std::optional<ThreadInterpreter::Pending> pending;
+  bool finished = false;  // the thread came to its end
+};
+
+class Pass {
+ public:
+  Pass(const SymbolicInput& input, CodeCache& code, const SharedBytes& shared, unsigned jobs)
+      : input_(input), code_(code), shared_(shared), jobs_(jobs), runs_(input.logs.size()) {}
+
+  void run() {
+    SymbolicMemory first(
+        [this](uint64_t page, auto bytes, auto known) { input_.image.fill(page, bytes, known); });
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      if (maker_of(input_.logs[i].name).empty() || index_of(maker_of(input_.logs[i].name)) == runs_.size()) {
+        runs_[i].memory = first;
+        ready_.push_back(i);
+      }
+    }
+    std::vector<std::thread> workers;
+    for (unsigned i = 0; i < jobs_; ++i) workers.emplace_back([this] { work(); });
+    for (std::thread& worker : workers) worker.join();
+    // Threads whose creation was not seen.
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      if (runs_[i].machine != nullptr) continue;
+      runs_[i].memory = first;
+      interpret(i);
+    }
+  }
+
+  std::vector<ThreadRun>& runs() { return runs_; }
+  std::vector<Approximation> approximations() { return approximations_.take(); }
+
+ private:
+  size_t index_of(const std::string& name) const {
+    for (size_t i = 0; i < input_.logs.size(); ++i)
+      if (input_.logs[i].name == name) return i;
+    return input_.logs.size();
+  }
+
+  // glibc: a handle is the thread pointer.
+  std::optional<uint32_t> thread_of(uint64_t handle) const {
+    for (uint32_t i = 0; i < input_.logs.size(); ++i)
+      if (input_.logs[i].log.head().tls == handle) return i;
+    return std::nullopt;
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return !ready_.empty() || busy_ == 0; });
+      if (ready_.empty()) return;
+      const size_t thread = ready_.front();
+      ready_.pop_front();
+      ++busy_;
+      lock.unlock();
+      interpret(thread);
+      lock.lock();
+      --busy_;
+      changed_.notify_all();
+    }
+  }
+
+  void interpret(size_t thread) {
+    ThreadRun& run = runs_[thread];
+    const LogFile& log = input_.logs[thread].log;
+    PathVisitor nobody;
+    const DecodeEnd end = ThreadDecoder(input_.program, input_.plan, log, nobody).run();
+    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), shared_, approximations_,
+                                            static_cast<uint32_t>(thread));
+    run.memory.reset();
+    Machine& machine = *run.machine;
+    machine.trace.name = input_.logs[thread].name;
+    machine.thread_pointer = log.head().tls;
+    machine.stack_low = log.head().stack_low;
+    machine.stack_high = log.head().stack_high;
+    for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables()) {
+      if (!variable->hasInitializer()) continue;
+      machine.memory.write(machine.thread_pointer + input_.image.offset_of(*variable),
+                           input_.image.bytes_of(*variable->getInitializer()));
+    }
+    if (run.origin.maker != ThreadOrigin::kNone) machine.add_event(EventKind::start, nullptr);
+    ThreadInterpreter interpreter(machine,
+                                  {.read_file = input_.read_file,
+                                   .made = [&](NewThread made) { add_thread(thread, std::move(made)); },
+                                   .thread_of = [this](uint64_t handle) { return thread_of(handle); },
+                                   .last_block = end.certain_blocks});
+    run.end = ThreadDecoder(input_.program, input_.plan, log, interpreter).run();
+    run.pending = interpreter.pending_sync();
+    run.finished = log.head().end_tsc != 0;
+    if (run.finished) machine.add_event(EventKind::exit, nullptr);
+    if (interpreter.lost()) run.error = interpreter.why();
+  }
+
+  void add_thread(size_t maker, NewThread made) {
+    const std::string name = fmt::format("{}.{}", input_.logs[maker].name, made.number);
+    const size_t index = index_of(name);
+    if (index == runs_.size()) return;  // it has no log
+    Event& event = runs_[maker].machine->add_event(EventKind::create, runs_[maker].machine->current());
+    event.address = index;
+    const std::lock_guard lock(mutex_);
+    if (runs_[index].machine != nullptr || runs_[index].memory) return;
+    runs_[index].memory = std::move(made.memory);
+    runs_[index].origin = {.maker = static_cast<uint32_t>(maker), .epoch = made.epoch};
+    ready_.push_back(index);
+    changed_.notify_one();
+  }
+
+  const SymbolicInput& input_;
+  CodeCache& code_;
+  const SharedBytes& shared_;
+  unsigned jobs_;
+  std::vector<ThreadRun> runs_;
+  ApproximationList approximations_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<size_t> ready_;
+  unsigned busy_ = 0;
+};
+
+void add_initial_bytes(const ProgramImage& image, Trace& trace) {
+  std::map<uint64_t, std::vector<uint8_t>> pages;
+  for (const ThreadTrace& thread : trace.threads) {
+    for (const Event& event : thread.events) {
+      if (!is_access(event.kind)) continue;
+      for (uint64_t at = event.address; at < event.address + event.size; ++at) {
+        std::vector<uint8_t>& page = pages[at / SymbolicMemory::kPage];
+        if (page.empty()) {
+          page.resize(SymbolicMemory::kPage);
+          std::array<uint64_t, SymbolicMemory::kPage / 64> known{};
+          image.fill(at / SymbolicMemory::kPage, std::span<uint8_t, SymbolicMemory::kPage>(page), known);
+        }
+        if (const uint8_t byte = page[at % SymbolicMemory::kPage]) trace.initial[at] = byte;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& options,
+                         SymbolicStatistics& statistics) {
+  CodeCache code(input.program, input.plan, input.image);
+  SharedBytes shared;
+  while (true) {
+    Pass pass(input, code, shared, std::max(options.jobs, 1u));
+    pass.run();
+    ++statistics.passes;
+    std::vector<const AccessNotes*> notes;
+    std::vector<ThreadOrigin> origins;
+    for (const ThreadRun& run : pass.runs()) {
+      notes.push_back(&run.machine->notes);
+      origins.push_back(run.origin);
+    }
+    SharedBytes next = shared;
+    add_shared(notes, origins, next);
+    for (const ThreadRun& run : pass.runs()) next.add(run.machine->also_share);
+    const bool grew = next.count() != shared.count();
+    if (grew && statistics.passes < options.most_passes) {
+      shared = std::move(next);
+      continue;
+    }
+    Trace trace{
+        .program = input.info.program, .identity = input.info.identity, .policy = input.info.options.policy};
+    statistics.shared_bytes = shared.count();
+    statistics.instructions = 0;
+    for (size_t i = 0; i < pass.runs().size(); ++i) {
+      ThreadRun& run = pass.runs()[i];
+      if (!run.error.empty())
+        return Error{
+            .what = fmt::format("the recording of thread {} does not fit the program", input.logs[i].name),
+            .where = run.error,
+            .why = "the log is damaged, or it is of another program",
+            .next = "record again",
+            .exit = ExitCode::environment};
+      Machine& machine = *run.machine;
+      statistics.instructions += machine.instructions;
+      statistics.mismatches += machine.mismatches;
+      if (statistics.first_mismatch.empty()) statistics.first_mismatch = machine.first_mismatch;
+      trace.accesses += machine.notes.count();
+      for (const Event& event : machine.trace.events) trace.shared_accesses += is_access(event.kind);
+      for (const TracePlace& place : machine.trace.places)
+        if (!trace.instruction_texts.contains(place.instruction))
+          trace.instruction_texts[place.instruction] =
+              source_place(input.program.instruction(InstructionId(place.instruction))).text();
+      trace.threads.push_back(std::move(machine.trace));
+    }
+    trace.approximations = pass.approximations();
+    add_initial_bytes(input.image, trace);
+    return trace;
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,390 @@
+#include "symex/thread_interpreter.h"
+
+#include <fmt/core.h>
+
+#include "program/address_values.h"
+#include "program/source_place.h"
+
+namespace heddle {
+
+void ThreadInterpreter::lose(const std::string& why) {
+  if (lost_) return;
+  lost_ = true;
+  const llvm::Instruction* at = machine_.current();
+  why_ = at == nullptr ? why : fmt::format("{}: {}", source_place(*at).text(), why);
+}
+
+// Executes up to the instruction; false if the thread is somewhere else.
+bool ThreadInterpreter::stand_at(const llvm::Instruction& instruction, Stop stop) {
+  if (!active()) return false;
+  if (machine_.frames.empty() || machine_.top().block == nullptr) {
+    lose("something happens where no code runs");
+    return false;
+  }
+  machine_.run_to_stop();
+  if (next_op().instruction != &instruction || next_op().stop != stop) {
+    lose(fmt::format("the recording speaks of another place: {}", source_place(instruction).text()));
+    return false;
+  }
+  return true;
+}
+
+// ---- functions
+
+void ThreadInterpreter::enter_function(FunctionId id, EnteredBy by) {
+  if (!active()) return;
+  const llvm::Function& function = machine_.code.program().function(id);
+  const FunctionOps& code = machine_.code.of(function);
+  entered_.push_back(by);
+  if (by == EnteredBy::outside || by == EnteredBy::callback) return machine_.push(code);
+  machine_.run_to_stop();
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(next_op().instruction);
+  if (call == nullptr || next_op().stop != Stop::call) return lose("a function is entered where no call is");
+  if (by == EnteredBy::pointer) {
+    Cell target = *machine_.get(next_op().a);
+    machine_.must_be(Constraint::Kind::target, &target, 64, machine_.code.image().address_of(function));
+  }
+  pass_arguments(*call, code);
+}
+
+void ThreadInterpreter::pass_arguments(const llvm::CallBase& call, const FunctionOps& callee) {
+  std::vector<std::vector<Cell>> values;
+  const llvm::DataLayout& layout = call.getModule()->getDataLayout();
+  for (unsigned i = 0; i < call.arg_size() && i < callee.arguments.size(); ++i) {
+    const llvm::Value& argument = *call.getArgOperand(i);
+    const Cell* from = machine_.value(argument);
+    values.emplace_back(from, from + machine_.code.layout(argument.getType()).cells);
+  }
+  VariadicArguments variadic;
+  if (callee.function->isVarArg()) variadic = collect_variadic(machine_, call);
+  const Op op{.instruction = &call};
+  machine_.push(callee);
+  machine_.top().variadic = std::move(variadic);
+  for (unsigned i = 0; i < values.size(); ++i) {
+    if (llvm::Type* type = callee.function->getParamByValType(i); type != nullptr && !values[i][0].expression) {
+      const uint64_t size = layout.getTypeAllocSize(type);  // the callee gets a copy
+      const uint64_t at = machine_.new_stack_object(size, 16);
+      machine_.copy(at, values[i][0].bits, size, op);
+      values[i][0] = {at, {}};
+    }
+    std::copy(values[i].begin(), values[i].end(), machine_.cells(callee.arguments[i]));
+  }
+}
+
+void ThreadInterpreter::arguments(FunctionId id, std::span<const uint64_t> values) {
+  if (!active()) return;
+  const llvm::Function& function = machine_.code.program().function(id);
+  size_t next = 0;
+  for (const llvm::Argument& argument : function.args()) {
+    const ValueLayout& type = machine_.code.layout(argument.getType());
+    Cell* to = machine_.cells(machine_.top().code->arguments[argument.getArgNo()]);
+    if (stored_bytes(*argument.getType()) != 0 && next < values.size()) {
+      machine_.set(to, values[next++] & low_bits(type.leaves.front().bits));
+    } else {
+      for (const Leaf& leaf : type.leaves)
+        machine_.set(to + leaf.cell,
+                     machine_.unknown(leaf.bits, "an argument of a function that was called from outside"));
+    }
+  }
+}
+
+void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
+  if (!active() || machine_.frames.empty()) return;
+  const EnteredBy entered_by = entered_.back();
+  std::vector<Cell> result;
+  if (by == LeftBy::returned) {
+    machine_.run_to_stop();
+    const auto* ret = llvm::dyn_cast<llvm::ReturnInst>(next_op().instruction);
+    const bool tail = ret == nullptr && next_op().stop == Stop::call;
+    if (ret == nullptr && !tail) return lose("a function returns where it does not");
+    if (ret != nullptr && ret->getReturnValue() != nullptr) {
+      const Cell* from = machine_.get(next_op().a);
+      result.assign(from, from + machine_.code.layout(ret->getReturnValue()->getType()).cells);
+    }
+  }
+  entered_.pop_back();
+  machine_.pop();
+  std::erase_if(pending_, [&](const auto& each) { return each.first > machine_.frames.size(); });
+  if (by != LeftBy::returned || machine_.frames.empty()) return;
+  if (entered_by != EnteredBy::call && entered_by != EnteredBy::pointer) return;
+  Machine::Frame& frame = machine_.top();
+  const Op& call = frame.code->ops[frame.next];
+  machine_.at(call.instruction);
+  if (call.type->cells == result.size()) std::copy(result.begin(), result.end(), machine_.cells(call.to));
+  ++frame.next;
+}
+
+// ---- blocks
+
+void ThreadInterpreter::block(BlockId id) {
+  if (!active()) return;
+  if (blocks_++ == around_.last_block) {
+    done_ = true;
+    return;
+  }
+  const llvm::BasicBlock& block = machine_.code.program().block(id);
+  if (machine_.frames.empty()) return lose("a block runs where no function does");
+  Machine::Frame& frame = machine_.top();
+  const BlockCode* before = frame.block;
+  if (before != nullptr) {
+    finish_block(block);
+    if (!active()) return;
+  }
+  const auto number = frame.code->block_numbers.find(&block);
+  if (number == frame.code->block_numbers.end()) return lose("a block of another function runs");
+  const BlockCode& code = frame.code->blocks[number->second];
+  if (before != nullptr && !code.phis.empty()) {
+    const auto moves = llvm::find_if(code.phis, [&](const auto& each) { return each.first == before->block; });
+    if (moves == code.phis.end()) return lose("a block runs after one that does not lead to it");
+    static thread_local std::vector<Cell> values;
+    values.clear();
+    for (const PhiMove& move : moves->second) {
+      const Cell* from = machine_.get(move.from);
+      values.insert(values.end(), from, from + move.cells);
+    }
+    const Cell* next = values.data();
+    for (const PhiMove& move : moves->second) {
+      std::copy_n(next, move.cells, machine_.cells(move.to));
+      next += move.cells;
+    }
+  }
+  frame.block = &code;
+  frame.next = code.first;
+}
+
+void ThreadInterpreter::finish_block(const llvm::BasicBlock& next) {
+  machine_.run_to_stop();
+  const Op& op = next_op();
+  if (op.stop != Stop::end) return lose("a block ends in the middle");
+  take_branch(*op.instruction, next);
+}
+
+// What the branch depends on must have been so that it went there.
+void ThreadInterpreter::take_branch(const llvm::Instruction& terminator, const llvm::BasicBlock& next) {
+  ExprPool& pool = machine_.pool();
+  const auto require = [&](Expr condition) {
+    if (!pool.is_constant(condition)) {
+      machine_.add_constraint(Constraint::Kind::branch, condition);
+    } else if (pool.constant_bits(condition) == 0) {
+      machine_.mismatch("a branch goes where it cannot");
+    }
+  };
+  if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&terminator)) {
+    if (branch->isUnconditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) return;
+    const Cell* condition = machine_.get(next_op().a);
+    const bool taken = branch->getSuccessor(0) == &next;
+    if (!condition->expression) {
+      if ((condition->bits != 0) != taken) machine_.mismatch("a branch goes where it cannot");
+      return;
+    }
+    require(taken ? condition->expression : pool.logical_not(condition->expression));
+  } else if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(&terminator)) {
+    const Cell* cell = machine_.value(*choice->getCondition());
+    const unsigned bits = choice->getCondition()->getType()->getIntegerBitWidth();
+    const Expr value = machine_.expression(cell, bits);
+    Expr holds = pool.constant(0, 1), other = pool.constant(1, 1);
+    for (const auto& way : choice->cases()) {
+      const Expr here = pool.binary(ExprOp::eq, value, pool.constant(way.getCaseValue()->getZExtValue(), bits));
+      if (way.getCaseSuccessor() == &next) holds = pool.binary(ExprOp::bit_or, holds, here);
+      other = pool.binary(ExprOp::bit_and, other, pool.logical_not(here));
+    }
+    if (choice->getDefaultDest() == &next) holds = pool.binary(ExprOp::bit_or, holds, other);
+    require(holds);
+  }
+}
+
+void ThreadInterpreter::value(const llvm::Instruction& instruction, uint64_t value) {
+  if (!stand_at(instruction, Stop::value)) return;
+  const Op& op = next_op();
+  Cell* to = machine_.cells(op.to);
+  if (llvm::isa<llvm::AllocaInst>(instruction)) {
+    // Of the address the lower half is kept; the stack says the rest.
+    const uint64_t upper = machine_.stack_high & ~low_bits(32);
+    uint64_t at = upper | value;
+    if (at > machine_.stack_high) at -= uint64_t{1} << 32;
+    machine_.set(to, at);
+    const auto& object = llvm::cast<llvm::AllocaInst>(instruction);
+    if (const auto size = object.getAllocationSize(object.getModule()->getDataLayout()))
+      machine_.memory.forget(at, std::min<uint64_t>(*size, 1 << 16));
+  } else if (llvm::isa<llvm::CallBase>(instruction) && op.run == unknown_result) {
+    machine_.set(to, value & low_bits(op.type->leaves.front().bits));
+  } else {
+    op.run(machine_, op);
+    machine_.must_be(Constraint::Kind::value, to, op.type->leaves.front().bits, value);
+  }
+  ++machine_.instructions;
+  ++machine_.top().next;
+}
+
+// ---- calls that leave the program
+
+std::optional<uint64_t> ThreadInterpreter::argument(const llvm::CallBase& call, int number) {
+  if (number < 0 || static_cast<unsigned>(number) >= call.arg_size()) return std::nullopt;
+  const Cell* cell = machine_.value(*call.getArgOperand(static_cast<unsigned>(number)));
+  if (cell->expression) return std::nullopt;
+  return cell->bits;
+}
+
+void ThreadInterpreter::synchronises(const llvm::CallBase& call, const SyncEntry& entry) {
+  if (!stand_at(call, Stop::call)) return;
+  std::erase_if(pending_, [&](const auto& each) { return each.first >= machine_.frames.size(); });
+  pending_.emplace_back(machine_.frames.size(), Pending{&call, entry});
+  pending_sync_ = pending_.back().second;
+  if (entry.tsc) machine_.clock = {*entry.tsc, 0};
+  before_sync(call, entry);
+}
+
+void ThreadInterpreter::calls_outside(const llvm::CallBase& call, uint64_t target) {
+  if (!stand_at(call, Stop::call)) return;
+  Cell cell = *machine_.get(next_op().a);
+  if (cell.expression) machine_.must_be(Constraint::Kind::target, &cell, 64, target);
+  if (!call.isMustTailCall()) return;
+  machine_.set_unknown(next_op(), "the result of a call that is the last of its function");
+  ++machine_.top().next;
+}
+
+void ThreadInterpreter::child(uint64_t number) {
+  if (!active()) return;
+  around_.made({.number = number, .memory = machine_.memory.snapshot(), .epoch = machine_.epoch});
+  ++machine_.epoch;
+}
+
+void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry& entry) {
+  if (!active()) return;
+  if (machine_.frames.empty()) return lose("a call returns that nobody has made");
+  if (!stand_at(call, Stop::call)) return;
+  std::optional<Pending> sync;
+  if (!pending_.empty() && pending_.back().first == machine_.frames.size() &&
+      pending_.back().second.call == &call) {
+    sync = pending_.back().second;
+    pending_.pop_back();
+  }
+  pending_sync_ = pending_.empty() ? std::nullopt : std::optional(pending_.back().second);
+  set_result(call, entry);
+  apply_effects(call, entry);
+  if (sync) after_sync(call, sync->entry, entry);
+  if (entry.tsc) machine_.clock = {*entry.tsc, 0};
+  ++machine_.top().next;
+}
+
+void ThreadInterpreter::set_result(const llvm::CallBase& call, const ReturnedEntry& entry) {
+  const Op& op = next_op();
+  if (op.type->leaves.empty()) return;
+  if (entry.result) {
+    machine_.set(machine_.cells(op.to), *entry.result & low_bits(op.type->leaves.front().bits));
+  } else {
+    const llvm::Function* callee = call.getCalledFunction();
+    machine_.set_unknown(
+        op, fmt::format("the result of {}", callee != nullptr ? readable_name(*callee) : "a call outside"));
+  }
+}
+
+std::optional<uint64_t> ThreadInterpreter::amount(const llvm::CallBase& call, const Extent& extent) {
+  switch (extent.kind) {
+    case Extent::Kind::bytes:
+      return extent.amount;
+    case Extent::Kind::argument:
+      if (const auto first = argument(call, extent.first)) return *first * extent.amount;
+      return std::nullopt;
+    case Extent::Kind::product: {
+      const auto first = argument(call, extent.first), second = argument(call, extent.second);
+      if (first && second) return *first * *second;
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry) {
+  const CallPlan& plan = machine_.code.plan().call(call);
+  const Effects* effects = plan.info.effects;
+  if (effects == nullptr || !entry.result || *entry.result == 0) return;
+  if (effects->allocation == AllocationKind::allocate) {
+    if (const auto size = amount(call, effects->allocation_size)) machine_.allocate_block(*entry.result, *size);
+    if (plan.info.callee != nullptr && plan.info.callee->getName() == "calloc")
+      if (const auto size = amount(call, effects->allocation_size))
+        machine_.memory.write(*entry.result, std::vector<uint8_t>(*size));
+  } else if (effects->allocation == AllocationKind::reallocate) {
+    const auto size = amount(call, effects->allocation_size);
+    const auto old = argument(call, effects->allocation_pointer);
+    if (!size || !old) return;
+    const auto block = machine_.blocks.find(*old);
+    if (*old != 0 && *old != *entry.result) {
+      std::vector<SymbolicMemory::Byte> kept;
+      const uint64_t count = std::min(*size, block != machine_.blocks.end() ? block->second.size : *size);
+      for (uint64_t i = 0; i < count; ++i) kept.push_back(machine_.memory.byte(*old + i));
+      machine_.release_block(*old);
+      machine_.allocate_block(*entry.result, *size);
+      for (uint64_t i = 0; i < count; ++i) machine_.memory.set(*entry.result + i, kept[i]);
+    } else if (*old == 0) {
+      machine_.allocate_block(*entry.result, *size);
+    } else if (block != machine_.blocks.end()) {
+      block->second.size = *size;
+    }
+  }
+}
+
+void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const WrittenBytes& bytes) {
+  if (!active() || machine_.frames.empty()) return;
+  const CallPlan& plan = machine_.code.plan().call(call);
+  size_t number = 0;
+  std::optional<uint64_t> at;
+  for (const WrittenRange& each : plan.ranges) {
+    const bool variadic = each.effect->place.argument == Place::kVariadic;
+    const size_t count = variadic ? call.arg_size() - call.getFunctionType()->getNumParams() : 1;
+    if (range < number + count) {
+      at = argument(call, variadic ? static_cast<int>(call.getFunctionType()->getNumParams() + range - number)
+                                   : each.effect->place.argument);
+      break;
+    }
+    number += count;
+  }
+  if (!at || *at == 0 || bytes.count == 0) return;
+  machine_.at(&call);
+  if (!bytes.file) {
+    machine_.write_from_outside(*at, {reinterpret_cast<const uint8_t*>(bytes.bytes.data()), bytes.bytes.size()},
+                                nullptr);
+  } else if (const auto content = around_.read_file(*bytes.file, bytes.file_offset, bytes.count)) {
+    machine_.write_from_outside(*at, *content, nullptr);
+  } else {
+    machine_.memory.forget(*at, bytes.count);
+  }
+}
+
+void ThreadInterpreter::landed(const llvm::InvokeInst& invoke) {
+  if (!active() || machine_.frames.empty()) return;
+  Machine::Frame& frame = machine_.top();
+  if (!stand_at(invoke, Stop::call)) return;
+  ++frame.next;  // the end of the block, which leads to the landing pad
+}
+
+void ThreadInterpreter::returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) {
+  if (!active() || machine_.frames.empty()) return;
+  Machine::Frame& frame = machine_.top();
+  if (entry.returns == 0) {
+    if (!stand_at(call, Stop::call)) return;
+  } else {
+    const auto found = frame.code->op_of.find(&call);
+    if (found == frame.code->op_of.end()) return lose("a jump to another function");
+    frame.block = &frame.code->blocks[frame.code->block_numbers.lookup(call.getParent())];
+    frame.next = found->second;
+  }
+  const Op& op = next_op();
+  machine_.at(&call);
+  if (!op.type->leaves.empty())
+    machine_.set(machine_.cells(op.to), entry.result & low_bits(op.type->leaves.front().bits));
+  ++frame.next;
+}
+
+void ThreadInterpreter::control_lost(uint64_t) {
+  if (active()) machine_.unknown(1, "a signal handler that was left by a jump");
+}
+
+void ThreadInterpreter::end(const DecodeEnd& end) {
+  machine_.trace.end = end.text;
+  if (!active() || machine_.frames.empty() || machine_.top().block == nullptr) return;
+  machine_.run_to_stop();  // what comes before the next thing that would have been told
+}
+
+}  // namespace heddle

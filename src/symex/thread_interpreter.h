@@ -1,0 +1,95 @@
+// Follows the recorded path of one thread and executes what is on it (CLAP section 3.1): the decoder says where
+// the thread went and what the recording holds, this computes everything else.
+//
+// Between two things that the decoder tells, operations run by themselves; at each of them the thread must
+// stand where the decoder says (Stop), else the program is not the one that was recorded.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recording/decoder.h"
+#include "symex/machine.h"
+
+namespace heddle {
+
+// What a thread gets from the one that made it.
+struct NewThread {
+  uint64_t number = 0;  // of the children of its maker
+  SymbolicMemory memory;
+  uint32_t epoch = 0;
+};
+
+class ThreadInterpreter : public PathVisitor {
+ public:
+  // `read_file`: bytes of a file that was kept (WrittenBytes::file). `made`: a thread was made.
+  struct Surroundings {
+    std::function<std::optional<std::vector<uint8_t>>(uint64_t file, uint64_t offset, uint64_t size)> read_file;
+    std::function<void(NewThread)> made;
+    std::function<std::optional<uint32_t>(uint64_t handle)> thread_of;  // by its pthread_t
+    uint64_t last_block = UINT64_MAX;                                   // how many blocks are certain
+  };
+  ThreadInterpreter(Machine& machine, Surroundings surroundings)
+      : machine_(machine), around_(std::move(surroundings)) {}
+
+  bool lost() const { return lost_; }  // the program and the recording do not fit
+  const std::string& why() const { return why_; }
+  // The synchronisation call that the thread has not come back from.
+  struct Pending {
+    const llvm::CallBase* call;
+    SyncEntry entry;
+  };
+  const std::optional<Pending>& pending_sync() const { return pending_sync_; }
+
+  void enter_function(FunctionId id, EnteredBy by) override;
+  void arguments(FunctionId id, std::span<const uint64_t> values) override;
+  void leave_function(FunctionId id, LeftBy by) override;
+  void block(BlockId id) override;
+  void value(const llvm::Instruction& instruction, uint64_t value) override;
+  void synchronises(const llvm::CallBase& call, const SyncEntry& entry) override;
+  void calls_outside(const llvm::CallBase& call, uint64_t target) override;
+  void child(uint64_t number) override;
+  void returned(const llvm::CallBase& call, const ReturnedEntry& entry) override;
+  void written(const llvm::CallBase& call, size_t range, const WrittenBytes& bytes) override;
+  void landed(const llvm::InvokeInst& invoke) override;
+  void returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) override;
+  void control_lost(uint64_t certain_blocks) override;
+  void end(const DecodeEnd& end) override;
+
+ private:
+  bool active() const { return !lost_ && !done_; }
+  void lose(const std::string& why);
+  bool stand_at(const llvm::Instruction& instruction, Stop stop);
+  const Op& next_op() { return machine_.top().code->ops[machine_.top().next]; }
+  void finish_block(const llvm::BasicBlock& next);
+  void take_branch(const llvm::Instruction& terminator, const llvm::BasicBlock& next);
+  void pass_arguments(const llvm::CallBase& call, const FunctionOps& callee);
+  void set_result(const llvm::CallBase& call, const ReturnedEntry& entry);
+  void apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry);
+  std::optional<uint64_t> argument(const llvm::CallBase& call, int number);
+  std::optional<uint64_t> amount(const llvm::CallBase& call, const Extent& extent);
+
+  // ---- synchronisation.cpp
+  void before_sync(const llvm::CallBase& call, const SyncEntry& entry);
+  void after_sync(const llvm::CallBase& call, const SyncEntry& entry, const ReturnedEntry& returned);
+  Event& sync_event(EventKind kind, const SyncEntry& entry, uint64_t object);
+
+  struct Activation {
+    EnteredBy by;
+    std::optional<Cell> unused;
+  };
+
+  Machine& machine_;
+  Surroundings around_;
+  std::vector<EnteredBy> entered_;
+  std::vector<std::pair<size_t, Pending>> pending_;  // calls under way, by depth of frames
+  std::optional<Pending> pending_sync_;
+  std::vector<std::vector<Cell>> results_;
+  uint64_t blocks_ = 0;
+  bool lost_ = false, done_ = false;
+  std::string why_;
+};
+
+}  // namespace heddle

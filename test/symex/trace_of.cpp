@@ -1,0 +1,40 @@
+// For tests: the symbolic trace of a recording, in numbers.
+//
+//   trace_of RECORDING [--text]
+//
+// Exit code 1 if something that was computed is not what was recorded, or the trace does not fit together.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "driver/recorded_trace.h"
+#include "trace/trace_check.h"
+#include "trace/trace_text.h"
+
+int main(int argc, char** argv) {
+  using namespace heddle;
+  if (argc < 2) return 2;
+  SymbolicStatistics statistics;
+  const Result<Trace> trace = trace_of_recording(argv[1], {}, {.jobs = 2}, statistics);
+  if (!trace) {
+    fmt::print("{}\n", trace.error().text());
+    return 1;
+  }
+  if (argc > 2 && std::strcmp(argv[2], "--text") == 0) fmt::print("{}", trace_text(*trace));
+  uint64_t events = 0, constraints = 0;
+  for (const ThreadTrace& thread : trace->threads) {
+    events += thread.events.size();
+    constraints += thread.constraints.size();
+  }
+  fmt::print(
+      "{} threads, {} events, {} constraints, {} accesses, {} of them shared, {} approximations, {} passes, {} "
+      "instructions, "
+      "{} mismatches {}\n",
+      trace->threads.size(), events, constraints, trace->accesses, trace->shared_accesses,
+      trace->approximations.size(), statistics.passes, statistics.instructions, statistics.mismatches,
+      statistics.first_mismatch);
+  const Result<void> fits = check_trace(*trace);
+  if (!fits) fmt::print("{}\n", fits.error().text());
+  return fits && statistics.mismatches == 0 ? 0 : 1;
+}
