@@ -4,6 +4,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "instrument/record_ranges.h"
+#include "program/stored_bytes.h"
 
 namespace heddle {
 namespace {
@@ -104,12 +105,17 @@ void CallRecorder::add_twice(llvm::CallBase& call) {
 // A known branch that needs the value must go by what is written, even if it is poison (promises.h).
 void CallRecorder::add_value(llvm::Instruction& instruction, unsigned bytes) {
   LogEmitter at(hooks_, *instruction.getNextNode());
-  llvm::Value* value = &instruction;
-  if (plan_.known().needed(instruction)) {
-    value = at.builder().CreateFreeze(&instruction);
-    instruction.replaceUsesWithIf(value, [&](const llvm::Use& use) { return use.getUser() != value; });
+  llvm::IRBuilder<>& builder = at.builder();
+  llvm::Type* type = instruction.getType();
+  const bool needed = plan_.known().needed(instruction);
+  llvm::Value* const value = needed ? builder.CreateFreeze(&instruction) : &instruction;
+  const bool narrow = type->isIntegerTy() && bytes < stored_bytes(*type);
+  llvm::Value* const written = narrow ? builder.CreateTrunc(value, builder.getIntNTy(bytes * 8)) : value;
+  if (needed) {
+    llvm::Value* const read = narrow ? builder.CreateZExt(written, type) : value;
+    instruction.replaceUsesWithIf(read, [&](const llvm::Use& use) { return use.getUser() != value; });
   }
-  at.append({{value, bytes}});
+  at.append({{written, bytes}});
 }
 
 }  // namespace heddle

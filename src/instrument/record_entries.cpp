@@ -5,7 +5,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "instrument/instrument.h"
-#include "program/address_values.h"
+#include "program/stored_bytes.h"
 
 namespace heddle {
 namespace {

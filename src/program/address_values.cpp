@@ -12,6 +12,7 @@
 
 #include "program/calls.h"
 #include "program/minimum_cut.h"
+#include "program/stored_bytes.h"
 
 namespace heddle {
 namespace {
@@ -200,14 +201,16 @@ class Graph {
 
   int64_t price(const llvm::Value& value) {
     constexpr unsigned kDeepest = 10;  // so that the sum of all prices is small
-    const llvm::BasicBlock* block = llvm::cast<llvm::Instruction>(value).getParent();
+    constexpr int64_t kWriting = 2;    // in bytes: what it costs to write anything
+    const auto& instruction = llvm::cast<llvm::Instruction>(value);
+    const llvm::BasicBlock* block = instruction.getParent();
     const llvm::Function* function = block->getParent();
     if (depths_of_.insert(function).second) {
       const llvm::DominatorTree dominators(const_cast<llvm::Function&>(*function));
       const llvm::LoopInfo loops(dominators);
       for (const llvm::BasicBlock& each : *function) depths_[&each] = loops.getLoopDepth(&each);
     }
-    return int64_t{1} << (3 * std::min(depths_.lookup(block), kDeepest));
+    return (kWriting + stored_bytes(instruction)) << (3 * std::min(depths_.lookup(block), kDeepest));
   }
 
   const llvm::Module& module_;
@@ -223,14 +226,6 @@ class Graph {
 };
 
 }  // namespace
-
-unsigned stored_bytes(const llvm::Type& type) {
-  if (type.isPointerTy()) return 8;
-  const unsigned bits = static_cast<unsigned>(type.getScalarSizeInBits());
-  const bool scalar = type.isIntegerTy() || type.isFloatTy() || type.isDoubleTy();
-  if (!scalar || bits == 0 || bits > 64) return 0;
-  return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
-}
 
 llvm::DenseSet<const llvm::Instruction*> address_values(
     const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,

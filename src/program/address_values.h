@@ -8,10 +8,12 @@
 //
 // What begins at a read of shared memory is unknown; so on every way from such a read to an address something
 // must be logged. A value is known if it is logged, or if all that it follows from is known (phis too, along
-// the path). The cheapest set is a minimum vertex cut of the graph of values, where a value costs 8 for each
-// loop around it: an index that a loop computes from many bytes is logged once behind the loop, a pointer whose
-// fields are used often is logged and not the addresses of the fields. Among equals those nearest to the reads
-// are taken. The cut is found by maximum flow (Ford and Fulkerson 1956; Dinic 1970), over the whole program.
+// the path). The cheapest set is a minimum vertex cut of the graph of values, where a value costs its bytes in
+// the log (stored_bytes.h) and a little for being written at all, times 8 for each loop around it: an index
+// that a loop computes from many bytes is logged once behind the loop, a remainder and not the number it is
+// taken of, a comparison that decides which of two pointers goes on and not what it compares, a pointer whose
+// fields are used often and not the addresses of the fields. Among equals those nearest to the reads are taken.
+// The cut is found by maximum flow (Ford and Fulkerson 1956; Dinic 1970), over the whole program.
 #pragma once
 
 #include <llvm/ADT/DenseSet.h>
@@ -23,10 +25,6 @@
 #include "program/sharing.h"
 
 namespace heddle {
-
-// Bytes of a value in the data stream: 1, 2, 4 or 8 (smaller integers in the next larger size); 0 for what is
-// not kept: nothing, vectors, structures, wide numbers.
-unsigned stored_bytes(const llvm::Type& type);
 
 // The instructions to be logged, each directly behind itself: never phis, ends of blocks, or calls other than
 // intrinsics. `recorded`: the functions in which something can be logged.

@@ -122,6 +122,42 @@ TEST(AddressValues, WhatALoopComputesIsLoggedOnceBehindIt) {
             "index");
 }
 
+TEST(AddressValues, WhatTakesFewBytes) {
+  EXPECT_EQ(logged_in(R"(
+    %x = load i64, ptr @number
+    %first = urem i64 %x, 64
+    %a = getelementptr i64, ptr @number, i64 %first
+    %y = load i64, ptr %a
+    %mixed = add i64 %x, %y
+    %second = and i64 %mixed, 63
+    %b = getelementptr i64, ptr @number, i64 %second
+    store i64 0, ptr %b
+    %sum = add i64 %first, %second
+    %third = urem i64 %sum, 64
+    %c = getelementptr i64, ptr @number, i64 %third
+    store i64 0, ptr %c)"),
+            "first second");
+}
+
+TEST(AddressValues, TheChoiceAndNotWhatItComparesIn) {
+  EXPECT_EQ(logged(R"(define void @merge() {
+  start:
+    br label %loop
+  loop:
+    %p = phi ptr [ @number, %start ], [ %p_next, %loop ]
+    %q = phi ptr [ @number, %start ], [ %q_next, %loop ]
+    %x = load i64, ptr %p
+    %y = load i64, ptr %q
+    %less = icmp ult i64 %x, %y
+    %p_up = getelementptr i8, ptr %p, i64 8
+    %q_up = getelementptr i8, ptr %q, i64 8
+    %p_next = select i1 %less, ptr %p_up, ptr %p
+    %q_next = select i1 %less, ptr %q, ptr %q_up
+    br label %loop
+  })"),
+            "less");
+}
+
 TEST(AddressValues, BehindTheCallOfAFunctionWithTheLoop) {
   EXPECT_EQ(logged("define internal i64 @hash() {\n start:" + std::string(kHashLoop) + R"(
     %result = phi i64 [ %mixed, %loop ]

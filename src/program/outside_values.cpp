@@ -4,7 +4,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "program/address_values.h"
+#include "program/stored_bytes.h"
 
 namespace heddle {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "program/address_values.h"
 #include "program/outside_values.h"
+#include "program/stored_bytes.h"
 
 namespace heddle {
 namespace {
@@ -265,7 +266,7 @@ void RecordPlan::Builder::choose_values() {
   if (plan_.policy_ != RecordPolicy::standard) return;
   const auto recorded = [this](const llvm::Function& function) { return plan_.functions_.contains(&function); };
   for (const llvm::Instruction* value : address_values(module_, effects_, plan_.sharing_, recorded))
-    plan_.logged_[value] = stored_bytes(*value->getType());
+    plan_.logged_[value] = stored_bytes(*value);
 }
 
 void RecordPlan::Builder::find_known_values() {

@@ -26,7 +26,8 @@
 // - A logged value (address_values.h, outside_values.h: of a load, or of any instruction that computes; never
 // of
 //   a phi, a call of the program or the end of a block) is written, `bytes` long, without a tag, directly after
-//   the instruction. Those of static allocas of the entry block stand at the beginning of the function.
+//   the instruction. Bytes that are known to be 0 are left out (stored_bytes.h). Those of static allocas of the
+//   entry block stand at the beginning of the function.
 // - Behind a musttail call there is no place to tell anything: one that leaves the program is quiet, and if a
 // pointer leads
 //   outside, HEDDLE_RECORD_foreign is all there is. One that stays inside takes the place of its caller.

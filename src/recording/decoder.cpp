@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "program/address_values.h"
+#include "program/stored_bytes.h"
 #include "program/source_place.h"
 
 namespace heddle {

@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "program/address_values.h"
+#include "program/stored_bytes.h"
 #include "program/record_plan.h"
 #include "recording/log_writer.h"
 
