@@ -40,6 +40,8 @@ struct Access {
   // address is lent, the constructor of what is constant afterwards. Matters where shared accesses are
   // redirected.
   bool lent = false;
+  // A shared read whose value was written while there was one thread (settled_memory.h).
+  bool settled = false;
 };
 
 // Appends the accesses of one instruction, unjudged (`shared`). memcpy and memmove give the read, then the

@@ -33,7 +33,7 @@ class Graph {
         llvm::function_ref<bool(const llvm::Function&)> recorded)
       : module_(module), effects_(effects), recorded_(recorded) {
     for (const Access& access : sharing.accesses)
-      if (access.sharing == Sharing::shared && access.kind != AccessKind::write)
+      if (access.sharing == Sharing::shared && access.kind != AccessKind::write && !access.settled)
         shared_.insert(access.instruction);
     find_calls();
     for (const llvm::Function& function : module_) {
@@ -216,7 +216,7 @@ class Graph {
   const llvm::Module& module_;
   const EffectsTable& effects_;
   llvm::function_ref<bool(const llvm::Function&)> recorded_;
-  llvm::DenseSet<const llvm::Instruction*> shared_;  // reads of shared memory
+  llvm::DenseSet<const llvm::Instruction*> shared_;  // reads of shared memory that are not settled
   llvm::DenseMap<const llvm::Function*, std::vector<const llvm::CallBase*>> calls_;
   std::vector<Node> values_;
   llvm::DenseMap<const llvm::Value*, uint32_t> numbers_;

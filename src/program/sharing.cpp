@@ -8,6 +8,7 @@
 
 #include "program/calls.h"
 #include "program/pointer_flow.h"
+#include "program/settled_memory.h"
 
 namespace heddle {
 namespace {
@@ -154,6 +155,7 @@ SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& ef
     ++result.counts[static_cast<size_t>(access.sharing)];
   }
   for (ArgumentAccess& access : result.argument_accesses) access = judge.judge(access);
+  mark_settled(module, effects, options, flow, result.accesses);
   return result;
 }
 
