@@ -30,7 +30,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_RECORD_FORMAT 2
+#define HEDDLE_RECORD_FORMAT 3
 #define HEDDLE_RECORD_LOG_MAGIC 0x676f6c656c646468ull       /* "hddlelog" */
 #define HEDDLE_RECORD_PROCESS_MAGIC 0x636f7270656c6468ull /* "hdleproc" */
 #define HEDDLE_RECORD_CHUNK_MAGIC 0x6b6e6863u           /* "chnk" */
@@ -120,10 +120,6 @@ enum heddle_record_tag {
   HEDDLE_RECORD_twice = 3,
   /* Before a call through a pointer that leads outside: reference of the target. */
   HEDDLE_RECORD_foreign = 4,
-  /* Before a synchronisation call: kind (1 byte), then a reference for each object the kind has, then a stamp if the
-   * recording has a clock. Objects of C++ that hold the real one (std::thread, std::unique_lock) are not named, but the
-   * handle or mutex in them. */
-  HEDDLE_RECORD_sync = 5,
   /* Bytes that a call wrote: varint count, the bytes. */
   HEDDLE_RECORD_bytes = 6,
   /* The same, out of a file that is kept apart: varint number of the file (process: files), varint offset, varint
@@ -143,11 +139,16 @@ enum heddle_record_tag {
    * record_plan.h says how many bytes each has. */
   HEDDLE_RECORD_enter_from_outside = 11,
   /* A loud call returned: 16 + the sum of these, then what the plan of the call says (record_plan.h), in that order:
-   * errno (varint) if the flag is set, a stamp if the flag is set, the result. Without the flag errno, if the call may
-   * set it, is what was written last in this log (0 at first). */
+   * errno (varint) if the flag is set, a stamp if the flag is set, the result unless the flag says that it is 0. Without
+   * the flag errno, if the call may set it, is what was written last in this log (0 at first). */
   HEDDLE_RECORD_returned = 16,
   HEDDLE_RECORD_returned_errno = 1,
-  HEDDLE_RECORD_returned_stamp = 2,
+  HEDDLE_RECORD_returned_stamp = 2, /* there is one if the recording has a clock, behind calls of the kinds that do not release */
+  HEDDLE_RECORD_returned_zero = 4,
+  /* Before a synchronisation call: this + its kind, then a reference for each object the kind has, then, if it releases
+   * (abi/sync_kind.h) and the recording has a clock, a stamp. Objects of C++ that hold the real one (std::thread,
+   * std::unique_lock) are not named, but the handle or mutex in them. */
+  HEDDLE_RECORD_sync = 128,
 };
 /* A reference names an address that tends to come again: one byte i < 255: the address in place i of a table of 255 that
  * writer and reader keep per log (all 0 at first); 255: u64 address, which goes into place (address >> 3) % 255.
@@ -235,8 +236,8 @@ struct heddle_record_file {
 #define HEDDLE_HOOK_FOREIGN "heddle_record_foreign"
 /* Before a synchronisation call. Objects that the kind does not have are null. */
 #define HEDDLE_HOOK_SYNC "heddle_record_sync"
-/* After a loud call: `bytes` (0, 1, 2, 4 or 8) of `result`; flags: 1 the call may have set errno, 2 it was a
- * synchronisation call (a stamp is due). */
+/* After a loud call: `result` of `bytes` bytes (0, 1, 2, 4 or 8), the others 0; flags: 1 the call may have set errno, 2 a
+ * stamp is due. */
 #define HEDDLE_HOOK_RETURNED "heddle_record_returned"
 /* After that, for each range that the call wrote (MemoryEffect of the effects table). `how` says what `size` is (enum
  * heddle_record_range), `source_kind` where the bytes came from. A null `at` or a size of 0 writes an empty entry. */

@@ -47,4 +47,29 @@ enum heddle_sync_kind {
       HEDDLE_SYNC_count
 };
 
+/* Calls that let other threads go on: what came before them is over when they begin. A recording has one stamp
+ * for each synchronisation call: before these, after all others, which come back when somebody let them. */
+static inline int heddle_sync_releases(unsigned kind) {
+  switch (kind) {
+    case HEDDLE_SYNC_mutex_unlock:
+    case HEDDLE_SYNC_cond_signal:
+    case HEDDLE_SYNC_cond_broadcast:
+    case HEDDLE_SYNC_cond_broadcast_at_exit_cxx:
+    case HEDDLE_SYNC_rwlock_unlock:
+    case HEDDLE_SYNC_spin_unlock:
+    case HEDDLE_SYNC_sem_post:
+    case HEDDLE_SYNC_thread_create:
+    case HEDDLE_SYNC_thread_start_cxx:
+    case HEDDLE_SYNC_thread_exit:
+    case HEDDLE_SYNC_thread_cancel:
+    case HEDDLE_SYNC_thread_kill:
+    case HEDDLE_SYNC_guard_release:
+    case HEDDLE_SYNC_guard_abort:
+    case HEDDLE_SYNC_futex_notify_cxx:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
 #endif

@@ -66,7 +66,9 @@ void CallRecorder::add_returned(llvm::Instruction& behind, llvm::CallBase& call,
   llvm::Value* result = builder.getInt64(0);
   if (plan.result_bytes != 0)
     result = builder.CreateZExt(at.stored_form(&call, plan.result_bytes), builder.getInt64Ty());
-  const uint32_t flags = (plan.sets_errno ? 1u : 0u) | (plan.sync != HEDDLE_SYNC_none ? 2u : 0u);
+  const bool stamped = plan.sync != HEDDLE_SYNC_none && !heddle_sync_releases(plan.sync);
+  const uint32_t flags =
+      (plan.sets_errno ? HEDDLE_RECORD_returned_errno : 0u) | (stamped ? HEDDLE_RECORD_returned_stamp : 0u);
   builder.CreateCall(hooks_.returned, {result, builder.getInt32(plan.result_bytes), builder.getInt32(flags)});
   for (const WrittenRange& range : plan.ranges) emit_written_range(hooks_, builder, call, range);
 }

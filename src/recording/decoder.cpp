@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "program/stored_bytes.h"
 #include "program/source_place.h"
+#include "program/stored_bytes.h"
 
 namespace heddle {
 namespace {
@@ -22,6 +22,9 @@ constexpr uint64_t kMostRounds = uint64_t{1} << 40;
 
 constexpr unsigned kLabelBits = 32, kEndBits = 8;  // of policy clap
 constexpr uint64_t kEndMark = 0xff;
+
+constexpr unsigned kReturnedFlags =
+    HEDDLE_RECORD_returned_errno | HEDDLE_RECORD_returned_stamp | HEDDLE_RECORD_returned_zero;
 
 }  // namespace
 
@@ -191,8 +194,8 @@ void ThreadDecoder::perform_loud_call(Activation& top, const Action& action) {
   if (action.plan->sync == HEDDLE_SYNC_none) return;
   const std::optional<uint8_t> tag = entries_.tag();
   if (!tag) return data_ended();
-  if (*tag != HEDDLE_RECORD_sync) return unexpected("no synchronisation call, where one is");
-  const std::optional<SyncEntry> entry = entries_.sync();
+  if (*tag < HEDDLE_RECORD_sync) return unexpected("no synchronisation call, where one is");
+  const std::optional<SyncEntry> entry = entries_.sync(static_cast<uint8_t>(*tag - HEDDLE_RECORD_sync));
   if (!entry) return data_ended();
   if (entry->kind != action.plan->sync)
     return unexpected("another synchronisation call than the program makes");
@@ -453,9 +456,7 @@ void ThreadDecoder::await() {
       unwind_to(0);
       return visitor_.signal_end();
     default:
-      if (*tag >= HEDDLE_RECORD_returned &&
-          *tag <= HEDDLE_RECORD_returned + HEDDLE_RECORD_returned_errno + HEDDLE_RECORD_returned_stamp)
-        return returned(*tag - HEDDLE_RECORD_returned);
+      if ((*tag & ~kReturnedFlags) == HEDDLE_RECORD_returned) return returned(*tag & kReturnedFlags);
       return unexpected(fmt::format("an entry {} that cannot stand here", *tag));
   }
 }

@@ -26,6 +26,7 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 @buffer = global i64 0
 declare i32 @input()
 declare i32 @lock(ptr)
+declare i32 @unlock(ptr)
 declare i64 @receive(ptr, i64)
 declare void @throw() noreturn
 declare void @call_back(ptr)
@@ -39,6 +40,7 @@ declare i32 @personality(...)
 inline constexpr const char* kOutsideTable = R"(
 input: input
 lock: sync mutex_lock(0)
+unlock: sync mutex_unlock(0)
 receive: writes(0, ret) input errno
 throw: noreturn
 call_back: calls(0)
@@ -116,7 +118,8 @@ class Listener : public PathVisitor {
   }
   void value(const llvm::Instruction&, uint64_t value) override { say(fmt::format("value={}", value)); }
   void synchronises(const llvm::CallBase&, const SyncEntry& entry) override {
-    say(fmt::format("sync{}({:x})@{}", static_cast<int>(entry.kind), entry.object[0], entry.tsc.value_or(0)));
+    say(fmt::format("sync{}({:x})", static_cast<int>(entry.kind), entry.object[0]));
+    if (entry.tsc) say(fmt::format("@{}", *entry.tsc));
   }
   void calls_outside(const llvm::CallBase&, uint64_t target) override {
     say(fmt::format("foreign({:x})", target));
@@ -127,6 +130,7 @@ class Listener : public PathVisitor {
         "{}={}",
         call.getCalledFunction() != nullptr ? std::string_view(call.getCalledFunction()->getName()) : "pointer",
         entry.result ? fmt::format("{}", *entry.result) : "-"));
+    if (entry.tsc) say(fmt::format("@{}", *entry.tsc));
     if (entry.error) say(fmt::format("errno={}", *entry.error));
   }
   void written(const llvm::CallBase&, size_t range, const WrittenBytes& bytes) override {

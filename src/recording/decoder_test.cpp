@@ -90,17 +90,21 @@ define i64 @main() {
 entry:
   %l = call i32 @lock(ptr @buffer)
   %r = call i64 @receive(ptr @buffer, i64 8)
+  %u = call i32 @unlock(ptr @buffer)
   ret i64 %r
 }
 )");
   LogWriter log;
   log.enter_from_outside(program.id("main"));
-  log.sync(HEDDLE_SYNC_mutex_lock, {0x6000}, 1000 + 64);
-  log.returned(0, true, 1000 + 640, 0, 4);
+  log.sync(HEDDLE_SYNC_mutex_lock, {0x6000}, 0);
+  log.returned(0, true, 1000 + 64, 0, 4);
   log.returned(4, false, 0, 3, 8);
   log.bytes("abc");
-  std::string expected = fmt::format("^main entry sync{}(6000)@1064 lock=0 receive=3 errno=4 0:'abc' -main",
-                                     static_cast<int>(HEDDLE_SYNC_mutex_lock));
+  log.sync(HEDDLE_SYNC_mutex_unlock, {0x6000}, 1000 + 640);
+  log.returned(0, false, 0, 1, 4);
+  std::string expected = fmt::format(
+      "^main entry sync{}(6000) lock=0 @1064 receive=3 errno=4 0:'abc' sync{}(6000) @1640 unlock=1 -main",
+      static_cast<int>(HEDDLE_SYNC_mutex_lock), static_cast<int>(HEDDLE_SYNC_mutex_unlock));
   EXPECT_EQ(decode(program, log).text, expected);
 
   log = {};
@@ -111,8 +115,11 @@ entry:
   log.returned(0, true, 0, 0, 4);
   log.returned(0, false, 0, 3, 8);
   log.file_bytes(2, 512, 3);
-  expected = fmt::format("^main entry sync{}(6000)@0 child4 lock=0 receive=3 file2:512+3 -main",
-                         static_cast<int>(HEDDLE_SYNC_mutex_lock));
+  log.sync(HEDDLE_SYNC_mutex_unlock, {0x6000}, 0);
+  log.returned(0, false, 0, 0, 4);
+  expected =
+      fmt::format("^main entry sync{}(6000) child4 lock=0 receive=3 file2:512+3 sync{}(6000) unlock=0 -main",
+                  static_cast<int>(HEDDLE_SYNC_mutex_lock), static_cast<int>(HEDDLE_SYNC_mutex_unlock));
   EXPECT_EQ(decode(program, log).text, expected);
 }
 
@@ -660,7 +667,7 @@ TEST_P(Runs, ChangedBytesDoNoHarm) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     bool finished = false;
     std::string bytes = simulate(seed % 10, 100'000, finished).log.file();
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 8; ++i)
       bytes[4096 + random() % (bytes.size() - 4096)] ^= static_cast<char>(1 << random() % 8);
     const Result<LogFile> log = LogFile::from_bytes("test.log", bytes);
     ASSERT_TRUE(log);

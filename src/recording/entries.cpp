@@ -59,19 +59,18 @@ std::optional<TwiceEntry> EntryReader::twice() {
   return entry;
 }
 
-std::optional<SyncEntry> EntryReader::sync() {
+std::optional<SyncEntry> EntryReader::sync(uint8_t kind) {
   SyncEntry entry;
-  const std::optional<uint8_t> kind = data_.byte();
-  const std::optional<unsigned> objects = kind ? sync_objects(*kind) : std::nullopt;
+  const std::optional<unsigned> objects = sync_objects(kind);
   if (!objects) return std::nullopt;
-  entry.kind = static_cast<heddle_sync_kind>(*kind);
+  entry.kind = static_cast<heddle_sync_kind>(kind);
   entry.objects = *objects;
   for (unsigned i = 0; i < *objects; ++i) {
     const std::optional<uint64_t> object = reference();
     if (!object) return std::nullopt;
     entry.object[i] = *object;
   }
-  if (!has_clock_) return entry;
+  if (!has_clock_ || !heddle_sync_releases(kind)) return entry;
   entry.tsc = stamp();
   if (!entry.tsc) return std::nullopt;
   return entry;
@@ -101,10 +100,9 @@ std::optional<ReturnedEntry> EntryReader::returned(unsigned flags, unsigned resu
     entry.tsc = stamp();
     if (!entry.tsc) return std::nullopt;
   }
-  if (result_bytes != 0) {
-    entry.result = data_.number(result_bytes);
-    if (!entry.result) return std::nullopt;
-  }
+  if (result_bytes == 0) return entry;
+  entry.result = (flags & HEDDLE_RECORD_returned_zero) != 0 ? 0 : data_.number(result_bytes);
+  if (!entry.result) return std::nullopt;
   return entry;
 }
 

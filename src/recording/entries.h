@@ -24,7 +24,7 @@ struct SyncEntry {
   heddle_sync_kind kind = HEDDLE_SYNC_none;
   unsigned objects = 0;
   std::array<uint64_t, 3> object{};
-  std::optional<uint64_t> tsc;
+  std::optional<uint64_t> tsc;  // if the kind releases; else the return has it
 };
 
 struct SignalEntry {
@@ -64,7 +64,8 @@ class EntryReader {
   std::optional<uint32_t> landed() { return id(); }
   std::optional<TwiceEntry> twice();
   std::optional<uint64_t> foreign() { return reference(); }
-  std::optional<SyncEntry> sync();
+  // `kind`: the tag without HEDDLE_RECORD_sync.
+  std::optional<SyncEntry> sync(uint8_t kind);
   std::optional<uint64_t> child() { return data_.varint(); }
   std::optional<SignalEntry> signal();
   // `flags`: the tag without HEDDLE_RECORD_returned; `result_bytes` as the plan says.

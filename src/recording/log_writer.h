@@ -60,16 +60,17 @@ class LogWriter {
           number(result, 4));
   }
   void sync(uint8_t kind, const std::vector<uint64_t>& objects, uint64_t tsc) {
-    std::string out = tag(HEDDLE_RECORD_sync) + tag(kind);
+    std::string out = tag(static_cast<uint8_t>(HEDDLE_RECORD_sync + kind));
     for (uint64_t object : objects) out += reference(object);
-    entry(out + stamp(tsc));
+    entry(out + (heddle_sync_releases(kind) ? stamp(tsc) : ""));
   }
   void returned(int error, bool stamped, uint64_t tsc, uint64_t result, unsigned result_bytes) {
-    const bool stamps = stamped && clock;
+    const bool stamps = stamped && clock, zero = result == 0 && result_bytes != 0;
     entry(tag(static_cast<uint8_t>(HEDDLE_RECORD_returned + (error != 0 ? HEDDLE_RECORD_returned_errno : 0) +
-                                   (stamps ? HEDDLE_RECORD_returned_stamp : 0))) +
+                                   (stamps ? HEDDLE_RECORD_returned_stamp : 0) +
+                                   (zero ? HEDDLE_RECORD_returned_zero : 0))) +
           (error != 0 ? varint(static_cast<uint64_t>(error)) : "") + (stamps ? stamp(tsc) : "") +
-          number(result, result_bytes));
+          (zero ? "" : number(result, result_bytes)));
   }
   void value(uint64_t value, unsigned bytes) { entry(number(value, bytes)); }
   // May continue in the next chunks.

@@ -19,8 +19,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "program/stored_bytes.h"
 #include "program/record_plan.h"
+#include "program/stored_bytes.h"
 #include "recording/log_writer.h"
 
 namespace heddle {
@@ -224,8 +224,8 @@ class Simulator {
       log.twice(program_.id_of(at).value, 0, 0, 0);
       return 0;
     }
-    log.returned(plan.sets_errno ? 11 : 0, plan.sync != HEDDLE_SYNC_none, tsc_ += 100, result,
-                 plan.result_bytes);
+    const bool stamped = plan.sync != HEDDLE_SYNC_none && !heddle_sync_releases(plan.sync);
+    log.returned(plan.sets_errno ? 11 : 0, stamped, tsc_ += 100, result, plan.result_bytes);
     for (size_t i = 0; i < plan.ranges.size(); ++i) log.bytes("written");
     return result;
   }

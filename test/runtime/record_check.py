@@ -58,7 +58,7 @@ class Log:
         self.clock = clock
         for field, value in zip(LOG_FIELDS, LOG.unpack_from(raw)):
             setattr(self, field, value)
-        expect(self.magic == LOG_MAGIC and self.format == 2, f"{path}: no log")
+        expect(self.magic == LOG_MAGIC and self.format == 3, f"{path}: no log")
         self.name = zero_ended(self.name)
         chunks = {PATH: [], DATA: []}
         at = PAGE
@@ -178,16 +178,15 @@ class Data:
             self.tag(4)
             self.equal(self.reference(), int(words[1], 16), kind)
         elif kind == "sync":
-            self.tag(5)
-            self.equal(self.byte(), int(words[1]), kind)
-            for wanted in words[3:]:
+            self.tag(128 + int(words[1]))
+            for wanted in words[4:]:
                 self.equal(self.reference(), int(wanted, 16), "object")
-            if self.log.clock:
+            if self.log.clock and words[3] == "releases":
                 self.stamp()
         elif kind == "returned":
             size, flags = int(words[1]), int(words[3])
             tag = self.byte()
-            expect(tag & ~3 == 16, f"{self.log.path}: data at {begin}: tag {tag}")
+            expect(tag & ~7 == 16, f"{self.log.path}: data at {begin}: tag {tag}")
             if tag & 1:
                 self.errno = self.varint()
             if flags & 1:
@@ -195,7 +194,10 @@ class Data:
             self.equal(bool(tag & 2), bool(flags & 2) and self.log.clock, "stamp")
             if tag & 2:
                 self.stamp()
-            self.equal(self.fixed(size), int(words[2], 16), kind)
+            result = int(words[2], 16)
+            self.equal(bool(tag & 4), size != 0 and result == 0, "zero")
+            if result != 0:
+                self.equal(self.fixed(size), result, kind)
         elif kind == "bytes":
             self.tag(6)
             wanted = bytes.fromhex(words[1] if len(words) > 1 else "")

@@ -15,6 +15,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,9 +85,9 @@ static void enter(uint32_t function) {
   heddle_record_enter(function);
 }
 
-static void sync_call(uint32_t kind, unsigned objects, uint64_t a, uint64_t b, uint64_t c) {
+static void sync_call(uint32_t kind, bool releases, unsigned objects, uint64_t a, uint64_t b, uint64_t c) {
   const uint64_t all[] = {a, b, c};
-  note("d sync %u %u", kind, objects);
+  note("d sync %u %u %s", kind, objects, releases ? "releases" : "waits");
   for (unsigned i = 0; i < objects; ++i) note(" %llx", (unsigned long long)all[i]);
   note("\n");
   heddle_record_sync(kind, (void*)(uintptr_t)a, (void*)(uintptr_t)b, (void*)(uintptr_t)c);
@@ -94,7 +95,8 @@ static void sync_call(uint32_t kind, unsigned objects, uint64_t a, uint64_t b, u
 
 static void returned(uint64_t result, unsigned bytes, uint32_t flags, int error) {
   static const uint64_t masks[] = {0, 0xff, 0xffff, 0, 0xffffffff, 0, 0, 0, ~0ull};
-  note("d returned %u %llx %u %d\n", bytes, (unsigned long long)(result & masks[bytes]), flags, error);
+  result &= masks[bytes];
+  note("d returned %u %llx %u %d\n", bytes, (unsigned long long)result, flags, error);
   errno = error;
   heddle_record_returned(result, bytes, flags);
   if (errno != error) {
@@ -122,16 +124,16 @@ static void some_step(void) {
       enter((uint32_t)below(below(2) == 0 ? 100 : 1 << 20));
       break;
     case 1:
-      sync_call(HEDDLE_SYNC_mutex_lock, 1, 0x7f0000001000 + below(300) * 8, 0, 0);
+      sync_call(HEDDLE_SYNC_mutex_lock, false, 1, 0x7f0000001000 + below(300) * 8, 0, 0);
       break;
     case 2:
-      sync_call(HEDDLE_SYNC_cond_wait, 2, 0x7f0000001000 + below(300) * 8, 0x1000 + below(10) * 2040, 0);
+      sync_call(HEDDLE_SYNC_cond_wait, false, 2, 0x7f0000001000 + below(300) * 8, 0x1000 + below(10) * 2040, 0);
       break;
     case 3:
-      sync_call(HEDDLE_SYNC_thread_create, 3, below(3), next_random(), 0x5000);
+      sync_call(HEDDLE_SYNC_thread_create, true, 3, below(3), next_random(), 0x5000);
       break;
     case 4:
-      returned(next_random(), sizes[below(5)], (uint32_t)below(4), (int)below(3));
+      returned(below(2) == 0 ? 0 : next_random(), sizes[below(5)], (uint32_t)below(4), (int)below(3));
       break;
     case 5:
       note("d foreign %llx\n", 0x400000ull + random_state % 16);

@@ -15,7 +15,7 @@ static const uint8_t sync_objects[HEDDLE_SYNC_count] = {
     HEDDLE_SYNC_KINDS(RT_OBJECTS)
 #undef RT_OBJECTS
 };
-_Static_assert(HEDDLE_SYNC_count <= 256, "kinds are one byte");
+_Static_assert(HEDDLE_RECORD_sync + HEDDLE_SYNC_count <= 256, "a tag is one byte");
 
 static uint8_t* put_reference(struct rt_log* log, uint8_t* to, uint64_t address) {
   const uint64_t place = (address >> 3) % 255;
@@ -68,12 +68,11 @@ void heddle_record_sync(uint32_t kind, const void* object, const void* second, c
   const unsigned objects = kind < HEDDLE_SYNC_count ? sync_objects[kind] : 0;
   if (RT_UNLIKELY(kind == HEDDLE_SYNC_thread_setcancel)) log->cancellable = true;
   uint8_t* to = rt_room();
-  *to++ = HEDDLE_RECORD_sync;
-  *to++ = (uint8_t)kind;
+  *to++ = (uint8_t)(HEDDLE_RECORD_sync + kind);
   if (objects > 0) to = put_reference(log, to, (uint64_t)(uintptr_t)object);
   if (objects > 1) to = put_reference(log, to, (uint64_t)(uintptr_t)second);
   if (objects > 2) to = put_reference(log, to, (uint64_t)(uintptr_t)third);
-  if (rt.clock) to = put_stamp(log, to);
+  if (heddle_sync_releases(kind) && rt.clock) to = put_stamp(log, to);
   rt_written(to);
 }
 
@@ -91,7 +90,12 @@ void heddle_record_returned(uint64_t result, uint32_t bytes, uint32_t flags) {
     *tag |= HEDDLE_RECORD_returned_stamp;
     to = put_stamp(log, to);
   }
-  rt_written(rt_fixed(to, result, bytes));
+  if (result != 0) {
+    to = rt_fixed(to, result, bytes);
+  } else if (bytes != 0) {
+    *tag |= HEDDLE_RECORD_returned_zero;
+  }
+  rt_written(to);
 }
 
 /* ---- calls that return twice. The mark: bit 63, then 4 bits level of the log, 19 bits number of returns, 40
