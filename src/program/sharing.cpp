@@ -1,12 +1,11 @@
 #include "program/sharing.h"
 
-#include <llvm/ADT/DenseMap.h>
-#include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "program/calls.h"
+#include "program/captures.h"
 #include "program/pointer_flow.h"
 #include "program/settled_memory.h"
 
@@ -18,7 +17,7 @@ using namespace object_kind;
 // Gives each access its verdict from the finished graph.
 class Judge {
  public:
-  explicit Judge(PointerFlow& flow) : flow_(flow) {}
+  Judge(PointerFlow& flow, const EffectsTable& effects) : flow_(flow), captures_(effects) {}
 
   ArgumentAccess judge(ArgumentAccess access) {
     const llvm::Value* pointer = access.call->getArgOperand(access.argument);
@@ -52,10 +51,8 @@ class Judge {
     return judge_class(access);
   }
 
-  // Steps from a pointer back to its object, and uses of an object that are looked at: both bound the work for
-  // each access and object, so that the whole stays linear.
+  // Steps from a pointer back to its object: bounds the work for each access, so that the whole stays linear.
   static constexpr unsigned kMaxLookup = 16;
-  static constexpr unsigned kMaxUses = 64;
 
   static bool cannot_happen(const Access& access, const llvm::Value* object) {
     if (llvm::isa<llvm::UndefValue>(object)) return true;
@@ -77,9 +74,7 @@ class Judge {
   bool is_uncaptured(const llvm::Value* object) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(object);
     if (!llvm::isa<llvm::AllocaInst>(object) && (call == nullptr || !flow_.allocates(*call))) return false;
-    const auto [known, fresh] = uncaptured_.try_emplace(object, false);
-    if (fresh) known->second = !llvm::PointerMayBeCaptured(object, true, true, kMaxUses);
-    return known->second;
+    return !captures_.captured(*object);
   }
 
   Sharing judge_class(const Access& access) {
@@ -116,7 +111,7 @@ class Judge {
   }
 
   PointerFlow& flow_;
-  llvm::DenseMap<const llvm::Value*, bool> uncaptured_;
+  Captures captures_;
 };
 
 void append_argument_accesses(const llvm::CallBase& call, const EffectsTable& effects,
@@ -149,7 +144,7 @@ SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& ef
       }
     }
   }
-  Judge judge(flow);
+  Judge judge(flow, effects);
   for (Access& access : result.accesses) {
     judge.judge(access);
     ++result.counts[static_cast<size_t>(access.sharing)];
