@@ -141,7 +141,6 @@ class CodeCache::Compiler {
   }
 
   void choose(const llvm::Instruction& instruction, Op& op) {
-    const ValueLayout& type = layout(instruction);
     if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) return choose_call(*call, op);
     if (instruction.isTerminator()) {
       for (const llvm::Use& use : instruction.operands())
@@ -156,10 +155,9 @@ class CodeCache::Compiler {
       op.extra = static_cast<uint32_t>(out_.lane_choices.size());
       out_.lane_choices.emplace_back(shuffle->getShuffleMask().begin(), shuffle->getShuffleMask().end());
     }
-    if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction))
-      op.run = cast_action(*cast, layout(*cast->getOperand(0)), type);
-    if (op.run == nullptr) op.run = integer_action(instruction, layout(*instruction.getOperand(0)));
-    if (op.run == nullptr) op.run = float_action(instruction, layout(*instruction.getOperand(0)));
+    if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction)) op.run = cast_action(*cast);
+    if (op.run == nullptr) op.run = integer_action(instruction);
+    if (op.run == nullptr) op.run = float_action(instruction);
     if (op.run == nullptr) op.run = memory_action(instruction);
     if (op.run == nullptr) op.run = aggregate_action(instruction);
     if (op.run == nullptr) op.run = unknown_result;
@@ -183,7 +181,7 @@ class CodeCache::Compiler {
       op.b = operand(*call.getArgOperand(1));
     if (call.arg_size() > 2 && !call.getArgOperand(2)->getType()->isMetadataTy())
       op.c = operand(*call.getArgOperand(2));
-    op.run = call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic ? intrinsic_action(call, layout(call))
+    op.run = call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic ? intrinsic_action(call)
                                                                      : quiet_call_action(call, plan);
     if (op.run == nullptr) op.run = unknown_result;
   }

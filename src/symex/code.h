@@ -109,12 +109,12 @@ class CodeCache {
 };
 
 // What an instruction does; null if nobody knows. `op` is filled in but for that.
-OpAction integer_action(const llvm::Instruction& instruction, const ValueLayout& type);
-OpAction float_action(const llvm::Instruction& instruction, const ValueLayout& type);
-OpAction cast_action(const llvm::CastInst& instruction, const ValueLayout& from, const ValueLayout& to);
+OpAction integer_action(const llvm::Instruction& instruction);
+OpAction float_action(const llvm::Instruction& instruction);
+OpAction cast_action(const llvm::CastInst& instruction);
 OpAction memory_action(const llvm::Instruction& instruction);
 OpAction aggregate_action(const llvm::Instruction& instruction);
-OpAction intrinsic_action(const llvm::CallBase& call, const ValueLayout& type);
+OpAction intrinsic_action(const llvm::CallBase& call);
 OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan);
 // For instructions of which nothing is known: their results are unknown.
 void unknown_result(Machine& machine, const Op& op);

@@ -282,7 +282,7 @@ void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
   }
 }
 
-void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, const Op*) {
+void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes) {
   if (bytes.empty()) return;
   notes.note(to, bytes.size(), true, epoch);
   memory.write(to, bytes);
@@ -331,6 +331,22 @@ void Machine::release_block(uint64_t at) {
   Event& event = add_event(EventKind::release, current_);
   event.address = at;
   event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+}
+
+void Machine::find_error(uint64_t at) {
+  if (error_at_ != 0) return;
+  error_at_ = at;
+  if (error_) memory.write(at, {reinterpret_cast<const uint8_t*>(&*error_), sizeof *error_});
+}
+
+void Machine::set_error(uint64_t number) {
+  error_ = static_cast<uint32_t>(number);
+  if (error_at_ != 0) memory.write(error_at_, {reinterpret_cast<const uint8_t*>(&*error_), sizeof *error_});
+}
+
+void Machine::forget_error() {
+  error_.reset();
+  if (error_at_ != 0) memory.forget(error_at_, sizeof(uint32_t));
 }
 
 // glibc keeps the kind of a mutex in its fifth word: 1 is recursive. pthread_mutex_init does not tell what it

@@ -106,7 +106,7 @@ class Machine {
   // The same as accesses of library code: in pieces, each an event if it is shared.
   void copy(uint64_t to, uint64_t from, uint64_t size, const Op& op);
   void fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op);
-  void write_from_outside(uint64_t to, std::span<const uint8_t> bytes, const Op* op);
+  void write_from_outside(uint64_t to, std::span<const uint8_t> bytes);
   // A concrete address, or none: then the access is given up and registered.
   std::optional<uint64_t> address(const Cell& cell, const Op& op);
   bool is_shared(uint64_t at, uint64_t size) const { return !shared.empty() && shared.contains(at, size); }
@@ -116,6 +116,11 @@ class Machine {
   uint64_t new_stack_object(uint64_t size, uint64_t alignment);
   void allocate_block(uint64_t address, uint64_t size);
   void release_block(uint64_t address);
+
+  // ---- errno, whose place is known once the program has asked for it
+  void find_error(uint64_t address);
+  void set_error(uint64_t number);
+  void forget_error();
 
   // ---- locks, as far as the thread's own calls say
   bool holds_for_writing(uint64_t lock) const { return written_locks_.contains(lock); }
@@ -138,6 +143,8 @@ class Machine {
 
   std::vector<Cell> stack_;
   std::set<uint64_t> written_locks_;
+  uint64_t error_at_ = 0;
+  std::optional<uint32_t> error_ = 0;
   Cell* registers_ = nullptr;
   const Cell* constants_ = nullptr;
   const llvm::Instruction* current_ = nullptr;

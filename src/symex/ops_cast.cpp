@@ -72,7 +72,7 @@ void reinterpret(Machine& machine, const Op& op) {
 
 }  // namespace
 
-OpAction cast_action(const llvm::CastInst& instruction, const ValueLayout&, const ValueLayout&) {
+OpAction cast_action(const llvm::CastInst& instruction) {
   switch (instruction.getOpcode()) {
     case llvm::Instruction::Trunc:
       return truncate;

@@ -90,7 +90,7 @@ void compare(Machine& machine, const Op& op) {
 
 }  // namespace
 
-OpAction float_action(const llvm::Instruction& instruction, const ValueLayout&) {
+OpAction float_action(const llvm::Instruction& instruction) {
   switch (instruction.getOpcode()) {
     case llvm::Instruction::FAdd:
       return binary<ExprOp::fadd>;

@@ -116,7 +116,7 @@ OpAction comparison(llvm::CmpInst::Predicate predicate) {
 
 }  // namespace
 
-OpAction integer_action(const llvm::Instruction& instruction, const ValueLayout&) {
+OpAction integer_action(const llvm::Instruction& instruction) {
   if (const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction))
     return comparison(compare->getPredicate());
   switch (instruction.getOpcode()) {

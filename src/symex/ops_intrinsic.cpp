@@ -271,7 +271,7 @@ void object_size(Machine& machine, const Op& op) {
 
 }  // namespace
 
-OpAction intrinsic_action(const llvm::CallBase& call, const ValueLayout&) {
+OpAction intrinsic_action(const llvm::CallBase& call) {
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::lifetime_start:
     case llvm::Intrinsic::lifetime_end:

@@ -1,35 +1,382 @@
 // Calls that leave the program and of which the recording says nothing: their effects follow from what is
 // known.
+//
+// Copies and fills are carried out byte by byte, also of expressions. Comparisons and lengths of bytes that are
+// expressions become expressions; other functions are carried out on what is concrete (host_calls.h), or their
+// results are unknown.
 #include <fmt/core.h>
+#include <llvm/ADT/StringSwitch.h>
+
+#include <cstring>
 
 #include "program/source_place.h"
+#include "symex/host_calls.h"
+#include "symex/host_printf.h"
 #include "symex/machine.h"
 
 namespace heddle {
 namespace {
 
+constexpr uint64_t kLongestString = 1 << 20;
+constexpr uint64_t kLongestComparison = 256;  // of expressions
+
+const llvm::CallBase& call_of(const Op& op) {
+  return *llvm::cast<llvm::CallBase>(op.instruction);
+}
+
+std::string name_of(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  return callee != nullptr ? callee->getName().str() : "assembly";
+}
+
+std::string function_text(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  return callee != nullptr ? readable_name(*callee) : "assembly";
+}
+
+const Effects* effects_of(Machine& machine, const llvm::CallBase& call) {
+  return machine.code.plan().call(call).info.effects;
+}
+
 void nothing(Machine&, const Op&) {}
 
 void release(Machine& machine, const Op& op) {
-  const auto& call = *llvm::cast<llvm::CallBase>(op.instruction);
-  const Effects& effects = *machine.code.plan().call(call).info.effects;
-  const std::optional<uint64_t> at = machine.address(
-      *machine.value(*call.getArgOperand(static_cast<unsigned>(effects.allocation_pointer))), op);
+  const llvm::CallBase& call = call_of(op);
+  const int pointer = effects_of(machine, call)->allocation_pointer;
+  const std::optional<uint64_t> at =
+      machine.address(*machine.value(*call.getArgOperand(static_cast<unsigned>(pointer))), op);
   if (at && *at != 0) machine.release_block(*at);
 }
 
+// Whatever it may write is not known any more, as far as the table says how much that is.
 void unknown_call(Machine& machine, const Op& op) {
-  const auto& call = *llvm::cast<llvm::CallBase>(op.instruction);
-  const llvm::Function* callee = call.getCalledFunction();
-  machine.set_unknown(op,
-                      fmt::format("the result of {}", callee != nullptr ? readable_name(*callee) : "assembly"));
+  const llvm::CallBase& call = call_of(op);
+  if (const Effects* effects = effects_of(machine, call)) {
+    if (effects->sets_errno) machine.forget_error();
+    for (const MemoryEffect& effect : effects->memory) {
+      if (!effect.writes || effect.place.argument == Place::kVariadic) continue;
+      const Cell* at = machine.value(*call.getArgOperand(static_cast<unsigned>(effect.place.argument)));
+      uint64_t size = effect.extent.kind == Extent::Kind::bytes ? effect.extent.amount : 0;
+      if (effect.extent.kind == Extent::Kind::argument || effect.extent.kind == Extent::Kind::bounded_string)
+        size = machine.value(*call.getArgOperand(static_cast<unsigned>(effect.extent.first)))->bits;
+      if (!at->expression && at->bits != 0) machine.memory.forget(at->bits, std::min(size, kLongestString));
+    }
+  }
+  if (!call.getType()->isVoidTy())
+    machine.set_unknown(op, fmt::format("the result of {}", function_text(call)));
+}
+
+// ---- copies and fills
+
+struct BlockCall {
+  int to, from, size;  // arguments; from -1: zeros, -2: the byte in argument 1
+  bool returns_end;
+};
+
+std::optional<BlockCall> block_call(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<BlockCall>>(name)
+      .Cases("memcpy", "memmove", "__memcpy_chk", "__memmove_chk", BlockCall{0, 1, 2, false})
+      .Cases("mempcpy", "__mempcpy", "__mempcpy_chk", BlockCall{0, 1, 2, true})
+      .Case("bcopy", BlockCall{1, 0, 2, false})
+      .Cases("memset", "__memset_chk", BlockCall{0, -2, 2, false})
+      .Cases("bzero", "explicit_bzero", "__explicit_bzero_chk", BlockCall{0, -1, 1, false})
+      .Default(std::nullopt);
+}
+
+// Its memory may be shared, whatever the analysis says of the program's own accesses.
+Op with_shared_memory(const Op& op) {
+  Op out = op;
+  out.may_share = true;
+  return out;
+}
+
+void copy_block(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  const BlockCall which = *block_call(name_of(call));
+  const auto argument = [&](int number) -> const Cell& {
+    return *machine.value(*call.getArgOperand(static_cast<unsigned>(number)));
+  };
+  const std::optional<uint64_t> to = machine.address(argument(which.to), op);
+  const std::optional<uint64_t> size = machine.address(argument(which.size), op);
+  const std::optional<uint64_t> from =
+      which.from < 0 ? std::optional<uint64_t>(0) : machine.address(argument(which.from), op);
+  if (!to || !size || !from) return unknown_call(machine, op);
+  const Op shared = with_shared_memory(op);
+  if (which.from >= 0) {
+    machine.copy(*to, *from, *size, shared);
+  } else {
+    Cell byte;
+    if (which.from == -2)
+      machine.set(&byte, machine.pool().extract(machine.expression(&argument(1), 32), 0, 8));
+    machine.fill(*to, byte, *size, shared);
+  }
+  if (!call.getType()->isVoidTy()) machine.set(machine.cells(op.to), which.returns_end ? *to + *size : *to);
+}
+
+// ---- strings
+
+// One byte, an event if it is shared.
+Expr read_byte(Machine& machine, uint64_t at, const Op& op) {
+  machine.notes.note(at, 1, false, machine.epoch);
+  return machine.is_shared(at, 1) ? machine.read_event(at, 1, &op) : machine.read_bytes(at, 1);
+}
+
+bool is_zero(Machine& machine, Expr byte) {
+  return machine.pool().is_constant(byte) && machine.pool().constant_bits(byte) == 0;
+}
+
+// strcpy, stpcpy, strcat, strncpy: up to the first byte that is surely zero.
+void copy_string(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  const std::string name = name_of(call);
+  const bool bounded = name.find("ncpy") != std::string::npos;
+  const std::optional<uint64_t> to = machine.address(*machine.value(*call.getArgOperand(0)), op);
+  const std::optional<uint64_t> from = machine.address(*machine.value(*call.getArgOperand(1)), op);
+  const std::optional<uint64_t> limit =
+      bounded ? machine.address(*machine.value(*call.getArgOperand(2)), op) : std::optional(kLongestString);
+  if (!to || !from || !limit) return unknown_call(machine, op);
+  uint64_t at = *to;
+  if (name.find("cat") != std::string::npos)
+    while (at < *to + kLongestString && !is_zero(machine, read_byte(machine, at, op))) ++at;
+  std::vector<Expr> bytes;
+  while (bytes.size() < *limit) {
+    bytes.push_back(read_byte(machine, *from + bytes.size(), op));
+    if (is_zero(machine, bytes.back())) break;
+  }
+  const size_t length = bytes.empty() || !is_zero(machine, bytes.back()) ? bytes.size() : bytes.size() - 1;
+  if (bounded) bytes.resize(*limit, machine.pool().constant(0, 8));
+  for (const Expr byte : bytes) {
+    machine.notes.note(at, 1, true, machine.epoch);
+    machine.write_bytes(at, byte, 1);
+    if (machine.is_shared(at, 1)) machine.write_event(at, byte, 1, &op);
+    ++at;
+  }
+  const bool returns_end = name.find("stp") != std::string::npos;
+  machine.set(machine.cells(op.to), returns_end ? *to + length : *to);
+}
+
+// ---- comparisons and lengths of what may be expressions
+
+// The difference of the first bytes that differ, as glibc gives it; of strings the zero byte ends both.
+Expr compare_bytes(Machine& machine, uint64_t a, uint64_t b, uint64_t limit, bool strings, const Op& op) {
+  ExprPool& pool = machine.pool();
+  std::vector<std::pair<Expr, Expr>> pairs;
+  while (pairs.size() < limit) {
+    pairs.emplace_back(read_byte(machine, a + pairs.size(), op), read_byte(machine, b + pairs.size(), op));
+    if (strings && (is_zero(machine, pairs.back().first) || is_zero(machine, pairs.back().second))) break;
+  }
+  Expr result = pool.constant(0, 32);
+  for (auto at = pairs.rbegin(); at != pairs.rend(); ++at) {
+    const Expr difference = pool.binary(ExprOp::sub, pool.zext(at->first, 32), pool.zext(at->second, 32));
+    Expr rest = result;
+    if (strings)
+      rest = pool.ite(pool.binary(ExprOp::eq, at->first, pool.constant(0, 8)), pool.constant(0, 32), result);
+    result = pool.ite(pool.binary(ExprOp::eq, at->first, at->second), rest, difference);
+  }
+  return result;
+}
+
+Expr length_of(Machine& machine, uint64_t at, const Op& op) {
+  ExprPool& pool = machine.pool();
+  std::vector<Expr> bytes;
+  while (bytes.size() < kLongestComparison) {
+    bytes.push_back(read_byte(machine, at + bytes.size(), op));
+    if (is_zero(machine, bytes.back())) break;
+  }
+  Expr result = pool.constant(bytes.size() - 1, 64);
+  for (size_t i = bytes.size(); i-- > 0;)
+    result = pool.ite(pool.binary(ExprOp::eq, bytes[i], pool.constant(0, 8)), pool.constant(i, 64), result);
+  return result;
+}
+
+bool compute_expression(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  const std::string name = name_of(call);
+  std::vector<uint64_t> arguments;
+  for (const llvm::Use& argument : call.args()) {
+    const Cell* cell = machine.value(*argument);
+    if (cell->expression) return false;
+    arguments.push_back(cell->bits);
+  }
+  if (name == "strlen") {
+    machine.set(machine.cells(op.to), length_of(machine, arguments[0], op));
+  } else if (name == "memcmp" || name == "bcmp" || name == "strcmp" || name == "strncmp") {
+    const bool strings = name.starts_with("str");
+    const uint64_t limit =
+        arguments.size() > 2 ? std::min(arguments[2], kLongestComparison) : kLongestComparison;
+    machine.set(machine.cells(op.to), compare_bytes(machine, arguments[0], arguments[1], limit, strings, op));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// ---- what the host computes
+
+// The bytes behind a pointer that the function reads; none if one of them is not concrete.
+std::optional<std::vector<uint8_t>> bytes_behind(Machine& machine, const llvm::CallBase& call,
+                                                 const MemoryEffect& effect, uint64_t at, const Op&) {
+  const auto argument = [&](int number) {
+    const Cell* cell = machine.value(*call.getArgOperand(static_cast<unsigned>(number)));
+    return cell->expression ? std::optional<uint64_t>() : std::optional(cell->bits);
+  };
+  std::optional<uint64_t> limit;
+  bool string = false;
+  switch (effect.extent.kind) {
+    case Extent::Kind::bytes:
+      limit = effect.extent.amount;
+      break;
+    case Extent::Kind::argument:
+      limit = argument(effect.extent.first);
+      break;
+    case Extent::Kind::string:
+      limit = kLongestString;
+      string = true;
+      break;
+    case Extent::Kind::bounded_string:
+      limit = argument(effect.extent.first);
+      string = true;
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (!limit) return std::nullopt;
+  std::vector<uint8_t> out;
+  const uint64_t most = std::min(*limit, kLongestString);
+  while (out.size() < most) {
+    uint8_t byte = 0;
+    const uint64_t here = at + out.size();
+    if (machine.is_shared(here, 1) || !machine.memory.read(here, {&byte, 1})) return std::nullopt;
+    out.push_back(byte);
+    if (string && byte == 0) break;
+  }
+  if (out.empty() || (string && out.back() != 0)) out.push_back(0);
+  machine.notes.note(at, out.size(), false, machine.epoch);
+  return out;
+}
+
+bool compute_on_host(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  const HostFunction function = find_host_function(name_of(call));
+  const Effects* effects = effects_of(machine, call);
+  if (function.call == nullptr || effects == nullptr || call.arg_size() != function.arguments) return false;
+  std::vector<uint64_t> arguments;
+  std::vector<std::vector<uint8_t>> buffers(call.arg_size());
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    const Cell* cell = machine.value(*call.getArgOperand(i));
+    if (cell->expression) return false;
+    arguments.push_back(cell->bits);
+    if (!call.getArgOperand(i)->getType()->isPointerTy()) continue;
+    const MemoryEffect* effect = effects->effect_on(static_cast<int>(i));
+    if (effect == nullptr || effect->writes || cell->bits == 0) return false;
+    std::optional<std::vector<uint8_t>> bytes = bytes_behind(machine, call, *effect, cell->bits, op);
+    if (!bytes) return false;
+    buffers[i] = std::move(*bytes);
+    arguments[i] = reinterpret_cast<uint64_t>(buffers[i].data());
+  }
+  uint64_t result = function.call(arguments.data());
+  if (call.getType()->isPointerTy() && result != 0)
+    result = result - arguments[0] + machine.value(*call.getArgOperand(0))->bits;
+  if (!call.getType()->isVoidTy())
+    machine.set(machine.cells(op.to), result & low_bits(op.type->leaves.front().bits));
+  return true;
+}
+
+void compute(Machine& machine, const Op& op) {
+  if (!compute_on_host(machine, op) && !compute_expression(machine, op)) unknown_call(machine, op);
+}
+
+// ---- sprintf and its kin
+
+struct PrintCall {
+  unsigned limit, format;  // arguments; a limit of 0: none
+};
+
+std::optional<PrintCall> print_call(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<PrintCall>>(name)
+      .Case("sprintf", PrintCall{0, 1})
+      .Case("snprintf", PrintCall{1, 2})
+      .Case("__sprintf_chk", PrintCall{0, 3})
+      .Case("__snprintf_chk", PrintCall{1, 4})
+      .Default(std::nullopt);
+}
+
+// Up to a zero byte or the limit; none if a byte is not concrete.
+std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t limit) {
+  std::string out;
+  for (; out.size() < limit; ++at) {
+    uint8_t byte = 0;
+    if (machine.is_shared(at, 1) || !machine.memory.read(at, {&byte, 1})) return std::nullopt;
+    machine.notes.note(at, 1, false, machine.epoch);
+    if (byte == 0) break;
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+void print_string(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  const PrintCall which = *print_call(name_of(call));
+  std::vector<PrintfArgument> arguments;
+  std::vector<uint64_t> numbers;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    const llvm::Value& argument = *call.getArgOperand(i);
+    const Cell* cell = machine.value(argument);
+    const bool scalar = argument.getType()->isIntegerTy() || argument.getType()->isPointerTy() ||
+                        argument.getType()->isDoubleTy();
+    if (cell->expression || !scalar) return unknown_call(machine, op);
+    numbers.push_back(cell->bits);
+    if (i > which.format) arguments.push_back({argument.getType()->isDoubleTy(), cell->bits});
+  }
+  const auto find = [&](uint64_t at, uint64_t limit) { return string_at(machine, at, limit); };
+  const std::optional<std::string> format = find(numbers[which.format], kLongestString);
+  const std::optional<std::string> text = format ? format_on_host(*format, arguments, find) : std::nullopt;
+  if (!text) return unknown_call(machine, op);
+  const uint64_t room = which.limit != 0 ? numbers[which.limit] : text->size() + 1;
+  if (room != 0) {
+    std::string kept = text->substr(0, room - 1);
+    kept += '\0';
+    machine.write_from_outside(numbers[0], {reinterpret_cast<const uint8_t*>(kept.data()), kept.size()});
+  }
+  machine.set(machine.cells(op.to), text->size());
+}
+
+// ---- mathematics
+
+bool is_mathematics(const llvm::CallBase& call) {
+  if (!call.getType()->isDoubleTy() && !call.getType()->isFloatTy()) return false;
+  if (call.arg_size() == 0 || call.arg_size() > 2) return false;
+  return llvm::all_of(call.args(), [&](const llvm::Use& use) { return use->getType() == call.getType(); });
+}
+
+void mathematics(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  const unsigned bits = op.type->leaves.front().bits;
+  const auto argument = [&](unsigned i) {
+    return machine.expression(machine.value(*call.getArgOperand(i)), bits);
+  };
+  machine.set(machine.cells(op.to), machine.pool().call(name_of(call), bits, argument(0),
+                                                        call.arg_size() > 1 ? argument(1) : Expr{}));
+}
+
+bool is_string_copy(llvm::StringRef name) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases("strcpy", "stpcpy", "strcat", "strncpy", true)
+      .Cases("__strcpy_chk", "__stpcpy_chk", "__strcat_chk", "__strncpy_chk", true)
+      .Default(false);
 }
 
 }  // namespace
 
 OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan) {
   if (plan.info.effects != nullptr && plan.info.effects->allocation == AllocationKind::release) return release;
-  if (call.getType()->isVoidTy()) return nothing;
+  const std::string name = name_of(call);
+  if (block_call(name)) return copy_block;
+  if (is_string_copy(name)) return copy_string;
+  if (print_call(name)) return print_string;
+  if (plan.info.effects != nullptr && plan.info.effects->pure && is_mathematics(call)) return mathematics;
+  if (find_host_function(name).call != nullptr) return compute;
+  if (plan.info.effects == nullptr && call.getType()->isVoidTy()) return nothing;
   return unknown_call;
 }
 

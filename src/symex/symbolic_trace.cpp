@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -65,6 +66,13 @@ class Pass {
     return input_.logs.size();
   }
 
+  std::optional<uint64_t> fault_of(size_t thread) const {
+    const std::optional<RecordedFailure>& failure = input_.info.failure;
+    if (!failure || failure->thread != input_.logs[thread].name || failure->address.empty())
+      return std::nullopt;
+    return std::strtoull(failure->address.c_str(), nullptr, 0);
+  }
+
   // glibc: a handle is the thread pointer.
   std::optional<uint32_t> thread_of(uint64_t handle) const {
     for (uint32_t i = 0; i < input_.logs.size(); ++i)
@@ -111,6 +119,7 @@ class Pass {
                                   {.read_file = input_.read_file,
                                    .made = [&](NewThread made) { add_thread(thread, std::move(made)); },
                                    .thread_of = [this](uint64_t handle) { return thread_of(handle); },
+                                   .fault = fault_of(thread),
                                    .last_block = end.certain_blocks});
     run.end = ThreadDecoder(input_.program, input_.plan, log, interpreter).run();
     run.pending = interpreter.pending_sync();
@@ -144,6 +153,61 @@ class Pass {
   std::deque<size_t> ready_;
   unsigned busy_ = 0;
 };
+
+// The operation that a thread did not come out of; none if nothing in the program can end it.
+std::optional<Event> waiting_operation(const ThreadInterpreter::Pending& pending) {
+  Event event{.sync = static_cast<uint8_t>(pending.entry.kind), .address = pending.entry.object[0]};
+  switch (pending.entry.kind) {
+    case HEDDLE_SYNC_mutex_lock:
+    case HEDDLE_SYNC_spin_lock:
+      event.kind = EventKind::lock;
+      return event;
+    case HEDDLE_SYNC_rwlock_rdlock:
+      event.kind = EventKind::read_lock;
+      return event;
+    case HEDDLE_SYNC_rwlock_wrlock:
+      event.kind = EventKind::write_lock;
+      return event;
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_wait_cxx:
+      event.kind = EventKind::wait_end;
+      event.second = pending.entry.object[1];
+      return event;
+    case HEDDLE_SYNC_barrier_wait:
+      event.kind = EventKind::barrier_leave;
+      return event;
+    case HEDDLE_SYNC_sem_wait:
+      event.kind = EventKind::semaphore_wait;
+      return event;
+    default:
+      return std::nullopt;
+  }
+}
+
+// What failed (CLAP section 3.1, the bug predicate). The branches that lead to a failed assertion are
+// constraints already: that the thread comes there is the rest.
+FailurePredicate failure_of(const SymbolicInput& input, const std::vector<ThreadRun>& runs) {
+  FailurePredicate out;
+  if (!input.info.failure) return out;
+  out.text = input.info.failure->identity;
+  for (uint32_t i = 0; i < runs.size(); ++i) {
+    if (input.logs[i].name == input.info.failure->thread) {
+      out.kind = FailurePredicate::Kind::reached;
+      out.thread = i;
+      out.waiting.clear();
+      return out;
+    }
+    if (!runs[i].pending || runs[i].finished) continue;
+    if (const std::optional<Event> operation = waiting_operation(*runs[i].pending))
+      out.waiting.push_back({.thread = i, .operation = *operation});
+  }
+  if (input.info.failure->kind == "hang" && !out.waiting.empty()) {
+    out.kind = FailurePredicate::Kind::deadlock;
+  } else {
+    out.waiting.clear();
+  }
+  return out;
+}
 
 void add_initial_bytes(const ProgramImage& image, Trace& trace) {
   std::map<uint64_t, std::vector<uint8_t>> pages;
@@ -212,6 +276,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
               source_place(input.program.instruction(InstructionId(place.instruction))).text();
       trace.threads.push_back(std::move(machine.trace));
     }
+    trace.failure = failure_of(input, pass.runs());
     trace.approximations = pass.approximations();
     add_initial_bytes(input.image, trace);
     return trace;

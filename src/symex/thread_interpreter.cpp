@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "program/address_values.h"
 #include "program/source_place.h"
+#include "program/stored_bytes.h"
 
 namespace heddle {
 
@@ -261,6 +261,8 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
   }
   pending_sync_ = pending_.empty() ? std::nullopt : std::optional(pending_.back().second);
   set_result(call, entry);
+  if (entry.error) last_error_ = *entry.error;
+  if (machine_.code.plan().call(call).sets_errno) machine_.set_error(last_error_);
   apply_effects(call, entry);
   if (sync) after_sync(call, sync->entry, entry);
   if (entry.tsc) machine_.clock = {*entry.tsc, 0};
@@ -300,6 +302,7 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
   const CallPlan& plan = machine_.code.plan().call(call);
   const Effects* effects = plan.info.effects;
   if (effects == nullptr || !entry.result || *entry.result == 0) return;
+  if (plan.info.callee->getName() == "__errno_location") machine_.find_error(*entry.result);
   if (effects->allocation == AllocationKind::allocate) {
     if (const auto size = amount(call, effects->allocation_size)) machine_.allocate_block(*entry.result, *size);
     if (plan.info.callee != nullptr && plan.info.callee->getName() == "calloc")
@@ -343,10 +346,10 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
   if (!at || *at == 0 || bytes.count == 0) return;
   machine_.at(&call);
   if (!bytes.file) {
-    machine_.write_from_outside(*at, {reinterpret_cast<const uint8_t*>(bytes.bytes.data()), bytes.bytes.size()},
-                                nullptr);
+    machine_.write_from_outside(*at,
+                                {reinterpret_cast<const uint8_t*>(bytes.bytes.data()), bytes.bytes.size()});
   } else if (const auto content = around_.read_file(*bytes.file, bytes.file_offset, bytes.count)) {
-    machine_.write_from_outside(*at, *content, nullptr);
+    machine_.write_from_outside(*at, *content);
   } else {
     machine_.memory.forget(*at, bytes.count);
   }
@@ -384,7 +387,23 @@ void ThreadInterpreter::control_lost(uint64_t) {
 void ThreadInterpreter::end(const DecodeEnd& end) {
   machine_.trace.end = end.text;
   if (!active() || machine_.frames.empty() || machine_.top().block == nullptr) return;
-  machine_.run_to_stop();  // what comes before the next thing that would have been told
+  // What comes before the next thing that would have been told.
+  if (around_.fault) return run_to_fault();
+  machine_.run_to_stop();
+}
+
+// The access that the thread died of did not happen.
+void ThreadInterpreter::run_to_fault() {
+  Machine::Frame& frame = machine_.top();
+  for (; next_op().stop == Stop::none; ++frame.next) {
+    const Op& op = next_op();
+    machine_.at(op.instruction);
+    if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(op.instruction)) {
+      const Cell& at = *machine_.value(*pointer);
+      if (!at.expression && *around_.fault - at.bits < op.type->bytes) return;
+    }
+    op.run(machine_, op);
+  }
 }
 
 }  // namespace heddle

@@ -29,6 +29,7 @@ class ThreadInterpreter : public PathVisitor {
     std::function<std::optional<std::vector<uint8_t>>(uint64_t file, uint64_t offset, uint64_t size)> read_file;
     std::function<void(NewThread)> made;
     std::function<std::optional<uint32_t>(uint64_t handle)> thread_of;  // by its pthread_t
+    std::optional<uint64_t> fault;                                      // the address at which the thread died
     uint64_t last_block = UINT64_MAX;                                   // how many blocks are certain
   };
   ThreadInterpreter(Machine& machine, Surroundings surroundings)
@@ -59,6 +60,7 @@ class ThreadInterpreter : public PathVisitor {
   void end(const DecodeEnd& end) override;
 
  private:
+  void run_to_fault();
   bool active() const { return !lost_ && !done_; }
   void lose(const std::string& why);
   bool stand_at(const llvm::Instruction& instruction, Stop stop);
@@ -76,18 +78,13 @@ class ThreadInterpreter : public PathVisitor {
   void after_sync(const llvm::CallBase& call, const SyncEntry& entry, const ReturnedEntry& returned);
   Event& sync_event(EventKind kind, const SyncEntry& entry, uint64_t object);
 
-  struct Activation {
-    EnteredBy by;
-    std::optional<Cell> unused;
-  };
-
   Machine& machine_;
   Surroundings around_;
   std::vector<EnteredBy> entered_;
   std::vector<std::pair<size_t, Pending>> pending_;  // calls under way, by depth of frames
   std::optional<Pending> pending_sync_;
-  std::vector<std::vector<Cell>> results_;
   uint64_t blocks_ = 0;
+  uint64_t last_error_ = 0;  // that the log holds
   bool lost_ = false, done_ = false;
   std::string why_;
 };

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Checks symbolic traces: is what the interpreter computes along a recorded path what the recording says?
+
+    check_traces.py [--programs] [--semantics] [--torture] [--seeds FIRST-LAST] [--policy P] SCRATCH [PATTERN...]
+
+The programs are those of test/record/check_programs.py. Each is recorded once (heddle record); trace_of makes the trace.
+Every branch that was computed must go where the thread went, every value that was logged must be the computed one, and
+the trace must fit together.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), "record")]
+import check_programs  # noqa: E402
+from recorded_run import Wrong  # noqa: E402
+
+SUMMARY = re.compile(r"(\d+) threads, (\d+) events, .* (\d+) approximations, (\d+) passes, (\d+) instructions, (\d+) mismatches")
+
+
+def check(checker, options, job):
+    """(summary line, problem or None)."""
+    try:
+        executable = checker.build(job)
+    except Wrong as wrong:
+        return "", f"{job.name}: {wrong}"
+    recording = executable + ".rec"
+    subprocess.run(["heddle", "record", "-q", "--policy", options.policy, "--keep-passing", "--hang-timeout", "5s", "-o", recording, "--",
+                    executable, *job.arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+    try:
+        result = subprocess.run(["trace_of", recording], capture_output=True, text=True, timeout=options.patience, check=False)
+    except subprocess.TimeoutExpired:
+        return "", f"{job.name}: no trace in {options.patience} s: trace_of {recording}"
+    if result.returncode != 0:
+        return "", f"{job.name}: trace_of {recording}\n  {(result.stdout + result.stderr).strip()[-600:]}"
+    return result.stdout.strip().splitlines()[-1], None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scratch")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    for name in ("programs", "torture", "semantics"):
+        parser.add_argument("--" + name, action="store_true")
+    parser.add_argument("--seeds", default="")
+    parser.add_argument("--policy", default="standard")
+    parser.add_argument("--patience", type=int, default=60)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    options.scratch = os.path.abspath(options.scratch)
+    os.makedirs(options.scratch, exist_ok=True)
+    jobs = check_programs.collect(options)
+    checker = check_programs.Checker(options)
+    if sum(job.compiler[0] == "c++" for job in jobs) > 6:
+        checker.precompile()
+    events = instructions = wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for job, (line, problem) in zip(jobs, pool.map(lambda job: check(checker, options, job), jobs)):
+            if problem:
+                wrong += 1
+                print(problem, flush=True)
+                continue
+            if options.verbose:
+                print(f"{job.name}: {line}", flush=True)
+            numbers = SUMMARY.match(line)
+            events += int(numbers[2])
+            instructions += int(numbers[5])
+    print(f"{len(jobs)} traces, {events} events, {instructions} instructions, {wrong} errors")
+    sys.exit(1 if wrong else 0)
+
+
+main()
