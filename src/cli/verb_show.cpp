@@ -1,12 +1,21 @@
-// heddle show: any heddle file, readable. So far: programs and recordings.
+// heddle show: any heddle file, readable. So far: programs, recordings and symbolic traces.
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/files.h"
 #include "cli/control_options.h"
 #include "cli/program_text.h"
 #include "cli/recording_text.h"
 #include "cli/verb.h"
 #include "driver/program_summary.h"
+#include "driver/recorded_trace.h"
 #include "driver/recording_summary.h"
+#include "driver/trace_summary.h"
+#include "trace/trace_file.h"
+#include "trace/trace_text.h"
 
 namespace heddle {
 namespace {
@@ -16,7 +25,49 @@ struct Options {
   bool all = false;
   std::vector<std::filesystem::path> effects;
   RecordingQuestions recording;
+  bool trace = false;  // of a recording
+  std::string output;
 };
+
+Result<ExitCode> show_trace(const Trace& trace, const CommonOptions& common) {
+  if (common.json)
+    print_json(trace_json(trace));
+  else
+    fmt::print("{}", trace_text(trace));
+  return ExitCode::ok;
+}
+
+Result<ExitCode> make_trace(const Options& options, const CommonOptions& common) {
+  if (!std::filesystem::is_directory(options.file))
+    return Error{.what = "a packed recording has to be unpacked first",
+                 .where = options.file,
+                 .next = fmt::format("heddle unpack {}", options.file)};
+  SymbolicStatistics statistics;
+  const unsigned jobs = std::max(std::thread::hardware_concurrency(), 1u);
+  const Trace trace =
+      HEDDLE_TRY(trace_of_recording(options.file, options.recording.program, {.jobs = jobs}, statistics));
+  if (statistics.mismatches != 0)
+    fmt::print(
+        stderr,
+        "heddle: at {} places what was computed along the paths is not what was recorded; the first: {}\n"
+        "  what follows from there may be wrong\n",
+        statistics.mismatches, statistics.first_mismatch);
+  if (options.output.empty()) return show_trace(trace, common);
+  HEDDLE_TRY(save_trace(trace, options.output));
+  if (!common.quiet)
+    fmt::print(stderr,
+               "heddle: trace in {}\n  {} accesses that may be shared, {} that are\n  next: heddle show {}\n",
+               options.output, trace.accesses, trace.shared_accesses, options.output);
+  return ExitCode::ok;
+}
+
+bool is_trace(const std::string& file) {
+  std::string head(16, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<size_t>(stream.gcount()));
+  return is_trace_file(head);
+}
 
 Result<ExitCode> show_recording(const Options& options, const CommonOptions& common) {
   const RecordingSummary summary = HEDDLE_TRY(summarise_recording(options.file, options.recording));
@@ -28,12 +79,15 @@ Result<ExitCode> show_recording(const Options& options, const CommonOptions& com
 }
 
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
-  if (is_recording(options.file)) return show_recording(options, common);
-  if (options.recording.paths || !options.recording.thread.empty() || !options.recording.program.empty())
-    return Error{.what = "--paths, --thread and --program are for recordings",
+  if (is_recording(options.file))
+    return options.trace ? make_trace(options, common) : show_recording(options, common);
+  if (options.trace || options.recording.paths || !options.recording.thread.empty() ||
+      !options.recording.program.empty())
+    return Error{.what = "--paths, --trace, --thread and --program are for recordings",
                  .where = options.file,
                  .next = "name a recording, or leave them out",
                  .exit = ExitCode::usage};
+  if (is_trace(options.file)) return show_trace(HEDDLE_TRY(load_trace(options.file)), common);
   const ProgramSummary summary = HEDDLE_TRY(summarise_program(options.file, options.effects));
   if (common.json)
     print_json(summary.to_json());
@@ -46,23 +100,29 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
 
 void add_show(VerbSet& verbs) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = verbs.add("show", "What heddle knows about a program or a recording",
+  CLI::App* verb = verbs.add("show", "What heddle knows about a program, a recording or a trace",
                              "  heddle show ./app            summary with the first entries of each list\n"
                              "  heddle show ./app --all      everything\n"
                              "  heddle show ./app --json     everything, as data\n"
                              "  heddle show app.rec          a recording, as folder or packed\n"
                              "  heddle show app.rec --paths --thread 0.1 --limit 200\n"
-                             "                               where this thread went, its last 200 lines",
+                             "                               where this thread went, its last 200 lines\n"
+                             "  heddle show app.rec --trace -o app.trace\n"
+                             "                               its symbolic trace, kept in a file\n"
+                             "  heddle show app.trace        shared accesses and what must hold of them",
                              [options](const CommonOptions& common) { return run_verb(*options, common); });
-  verb->add_option("FILE", options->file, "A program built with heddle cc, or a recording")->required();
+  verb->add_option("FILE", options->file, "A program built with heddle cc, a recording, or a trace")
+      ->required();
   verb->add_flag("--all", options->all, "Whole lists instead of their first entries");
   verb->add_option("--effects", options->effects, "Programs: more effects tables (see docs/effects.md)");
   verb->add_flag("--paths", options->recording.paths, "Recordings: the way of each thread, as source lines");
   verb->add_option("--thread", options->recording.thread, "With --paths: only of this thread");
   verb->add_option("--limit", options->recording.limit,
                    "With --paths: so many lines of each thread, the last ones (default 50; 0: all)");
+  verb->add_flag("--trace", options->trace, "Recordings: the symbolic trace, computed from it");
+  verb->add_option("-o,--output", options->output, "With --trace: keep it in this file instead of showing it");
   verb->add_option("--program", options->recording.program,
-                   "With --paths: where the recorded program is now, if not where it was");
+                   "With --paths and --trace: where the recorded program is now, if not where it was");
 }
 
 }  // namespace heddle
