@@ -166,7 +166,7 @@ void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op)
     notes.note(at, bytes, false, epoch);
     ++step;
   }
-  const bool event = op.may_share && is_shared(at, bytes);
+  const bool event = is_shared(at, bytes);
   if (!event && type.leaves.size() == 1 && bytes <= 8) {
     uint64_t bits = 0;
     if (memory.read(at, {reinterpret_cast<uint8_t*>(&bits), bytes})) {
@@ -182,9 +182,7 @@ void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op)
     }
     return;
   }
-  const Expr whole = event ? read_event(at, bytes, &op) : read_bytes(at, bytes);
-  for (const Leaf& leaf : type.leaves)
-    set(to + leaf.cell, pool().extract(whole, static_cast<unsigned>(leaf.bit_offset), leaf.bits));
+  set_leaves(type, event ? read_event(at, bytes, &op) : read_bytes(at, bytes), to);
 }
 
 void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, const Op& op) {
@@ -193,11 +191,18 @@ void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, cons
     notes.note(at, bytes, true, epoch);
     ++step;
   }
-  const bool event = op.may_share && is_shared(at, bytes);
+  const bool event = is_shared(at, bytes);
   if (!event && type.leaves.size() == 1 && bytes <= 8 && !from->expression) {
     memory.write(at, {reinterpret_cast<const uint8_t*>(&from->bits), bytes});
     return;
   }
+  const Expr whole = whole_value(type, from);
+  write_bytes(at, whole, bytes);
+  if (event) write_event(at, whole, bytes, &op);
+}
+
+// The bytes of a value as one number.
+Expr Machine::whole_value(const ValueLayout& type, const Cell* from) {
   Expr whole;  // leaves, the lowest first; what lies between them is 0
   unsigned done = 0;
   for (const Leaf& leaf : type.leaves) {
@@ -208,9 +213,13 @@ void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, cons
     append(expression(from + leaf.cell, leaf.bits));
     done += leaf.bits;
   }
-  if (done < bytes * 8) whole = pool().zext(whole, bytes * 8);
-  write_bytes(at, whole, bytes);
-  if (event) write_event(at, whole, bytes, &op);
+  const auto bits = static_cast<unsigned>(type.bytes) * 8;
+  return done < bits ? pool().zext(whole, bits) : whole;
+}
+
+void Machine::set_leaves(const ValueLayout& type, Expr whole, Cell* to) {
+  for (const Leaf& leaf : type.leaves)
+    set(to + leaf.cell, pool().extract(whole, static_cast<unsigned>(leaf.bit_offset), leaf.bits));
 }
 
 Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
@@ -220,7 +229,7 @@ Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::functi
     notes.note(at, bytes, true, epoch);
     ++step;
   }
-  if (!op.may_share || !is_shared(at, bytes)) {
+  if (!is_shared(at, bytes)) {
     const Expr old = pool().extract(read_bytes(at, bytes), 0, bits);
     write_bytes(at, pool().zext(change(old), bytes * 8), bytes);
     return old;
@@ -237,6 +246,80 @@ Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::functi
   return old;
 }
 
+// ---- addresses that are expressions
+
+Machine::Object Machine::object_at(uint64_t at) const {
+  if (const llvm::GlobalVariable* variable = code.image().variable_at(at))
+    return {code.image().address_of(*variable),
+            variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType())};
+  const auto in = [at](const auto& map, auto size_of) -> Object {
+    auto after = map.upper_bound(at);
+    if (after == map.begin()) return {};
+    --after;
+    const uint64_t size = size_of(after->second);
+    return at - after->first < size ? Object{after->first, size} : Object{};
+  };
+  const Object block = in(blocks, [](const MemoryBlock& each) { return each.size; });
+  return block.size != 0 ? block : in(stack_objects_, [](uint64_t size) { return size; });
+}
+
+void Machine::forget_from(uint64_t at) {
+  constexpr uint64_t kMost = 1 << 20;
+  const Object object = object_at(at);
+  if (object.size != 0) memory.forget(at, std::min(object.begin + object.size - at, kMost));
+}
+
+// The address of an element is that of its object, or of a part of it, plus something.
+Machine::Object Machine::object_of(Expr address) const {
+  const ExprNode& node = trace.pool.node(address);
+  if (node.op != ExprOp::add) return {};
+  for (const Expr part : {Expr{node.a}, Expr{node.b}}) {
+    const Object found =
+        trace.pool.is_constant(part) ? object_at(trace.pool.constant_bits(part)) : object_of(part);
+    if (found.size != 0) return found;
+  }
+  return {};
+}
+
+Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op) {
+  constexpr uint64_t kLargest = uint64_t{1} << 28;
+  const Object object = object_of(address);
+  if (object.size != 0 && object.size < kLargest) {
+    also_share.add(object.begin, object.size);
+  } else if (kind != EventKind::read) {
+    unknown(1, "a write at an address of which nothing is known");
+  }
+  ++step;
+  Event& event = add_event(kind, current_);
+  event.address = object.begin;
+  event.address_expression = address;
+  event.object = object.begin;
+  event.object_size = object.size;
+  event.size = bytes;
+  event.order = static_cast<AccessOrder>(op.order);
+  return event;
+}
+
+void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
+  const auto bytes = static_cast<unsigned>(type.bytes);
+  symbolic_event(EventKind::read, address, bytes, op);
+  set_leaves(type, pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8), to);
+}
+
+void Machine::store(Expr address, const ValueLayout& type, const Cell* from, const Op& op) {
+  const Expr whole = whole_value(type, from);
+  symbolic_event(EventKind::write, address, static_cast<unsigned>(type.bytes), op).value = whole;
+}
+
+Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
+  const unsigned bytes = (bits + 7) / 8;
+  symbolic_event(EventKind::update, address, bytes, op);
+  const auto index = static_cast<uint32_t>(trace.events.size() - 1);
+  const Expr old = pool().extract(pool().read(index, bytes * 8), 0, bits);
+  trace.events[index].value = pool().zext(change(old), bytes * 8);
+  return old;
+}
+
 void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   if (size == 0) return;
   if (op.may_share) {
@@ -244,7 +327,7 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
     notes.note(to, size, true, epoch);
     ++step;
   }
-  const bool reads = op.may_share && is_shared(from, size), writes = op.may_share && is_shared(to, size);
+  const bool reads = is_shared(from, size), writes = is_shared(to, size);
   std::vector<uint8_t> plain(size);
   if (!reads && !writes && memory.read(from, plain)) return memory.write(to, plain);
   std::vector<Expr> parts;
@@ -269,7 +352,7 @@ void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
     notes.note(to, size, true, epoch);
     ++step;
   }
-  if (!byte.expression && !(op.may_share && is_shared(to, size)))
+  if (!byte.expression && !(is_shared(to, size)))
     return memory.write(to, std::vector<uint8_t>(size, static_cast<uint8_t>(byte.bits)));
   const Expr one = expression(&byte, 8);
   for (uint64_t done = 0; done < size;) {
@@ -277,7 +360,7 @@ void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
     Expr whole = one;
     for (unsigned i = 1; i < part; ++i) whole = pool().concat(whole, one);
     write_bytes(to + done, whole, part);
-    if (op.may_share && is_shared(to + done, part)) write_event(to + done, whole, part, &op);
+    if (is_shared(to + done, part)) write_event(to + done, whole, part, &op);
     done += part;
   }
 }
@@ -304,6 +387,7 @@ uint64_t Machine::new_stack_object(uint64_t size, uint64_t alignment) {
   uint64_t& next = top().stack;
   const uint64_t at = (next + alignment - 1) / alignment * alignment;
   next = at + std::max<uint64_t>(size, 1);
+  note_stack_object(at, size);
   memory.forget(at, std::min<uint64_t>(size, 4096));
   return at;
 }
@@ -385,7 +469,8 @@ void Machine::add_constraint(Constraint::Kind kind, Expr condition) {
 void Machine::must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t value) {
   value &= low_bits(bits);
   if (!cell->expression) {
-    if (cell->bits != value) mismatch(fmt::format("{} was recorded, {} computed", value, cell->bits));
+    if (cell->bits != value && !ProgramImage::is_made_up(cell->bits))
+      mismatch(fmt::format("{} was recorded, {} computed", value, cell->bits));
   } else {
     const Expr same = pool().binary(ExprOp::eq, cell->expression, pool().constant(value, bits));
     if (!pool().is_constant(same)) {

@@ -107,6 +107,12 @@ class Machine {
   void copy(uint64_t to, uint64_t from, uint64_t size, const Op& op);
   void fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op);
   void write_from_outside(uint64_t to, std::span<const uint8_t> bytes);
+  // The same at an address that is an expression. Everything in the object that it may lie in becomes shared:
+  // so all accesses of it are events, and whoever knows the values of all reads finds out what was accessed
+  // (CLAP section 5).
+  void load(Expr address, const ValueLayout& type, Cell* to, const Op& op);
+  void store(Expr address, const ValueLayout& type, const Cell* from, const Op& op);
+  Expr update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change);
   // A concrete address, or none: then the access is given up and registered.
   std::optional<uint64_t> address(const Cell& cell, const Op& op);
   bool is_shared(uint64_t at, uint64_t size) const { return !shared.empty() && shared.contains(at, size); }
@@ -114,6 +120,13 @@ class Machine {
   void write_event(uint64_t address, Expr value, unsigned bytes, const Op* op);
 
   uint64_t new_stack_object(uint64_t size, uint64_t alignment);
+  struct Object {
+    uint64_t begin = 0, size = 0;  // 0: not known
+  };
+  Object object_at(uint64_t address) const;
+  // Code outside has written there, nobody knows how much: nothing is known of the rest of the object.
+  void forget_from(uint64_t address);
+  void note_stack_object(uint64_t address, uint64_t size) { stack_objects_[address] = size; }
   void allocate_block(uint64_t address, uint64_t size);
   void release_block(uint64_t address);
 
@@ -140,9 +153,14 @@ class Machine {
 
  private:
   void settle();  // pointers into the cells of the frame on top
+  Expr whole_value(const ValueLayout& type, const Cell* from);
+  void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
+  Object object_of(Expr address) const;
+  Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 
   std::vector<Cell> stack_;
   std::set<uint64_t> written_locks_;
+  std::map<uint64_t, uint64_t> stack_objects_;  // the newest at each address, with its size
   uint64_t error_at_ = 0;
   std::optional<uint32_t> error_ = 0;
   Cell* registers_ = nullptr;

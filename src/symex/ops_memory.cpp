@@ -42,14 +42,15 @@ void address(Machine& machine, const Op& op) {
 }
 
 void load(Machine& machine, const Op& op) {
-  const std::optional<uint64_t> at = machine.address(*machine.get(op.a), op);
-  if (!at) return machine.set_unknown(op, "a read at an address that depends on shared memory");
-  machine.load(*at, *op.type, machine.cells(op.to), op);
+  const Cell& at = *machine.get(op.a);
+  if (at.expression) return machine.load(at.expression, *op.type, machine.cells(op.to), op);
+  machine.load(at.bits, *op.type, machine.cells(op.to), op);
 }
 
 void store(Machine& machine, const Op& op) {
-  if (const std::optional<uint64_t> at = machine.address(*machine.get(op.b), op))
-    machine.store(*at, *op.type, machine.get(op.a), op);
+  const Cell& at = *machine.get(op.b);
+  if (at.expression) return machine.store(at.expression, *op.type, machine.get(op.a), op);
+  machine.store(at.bits, *op.type, machine.get(op.a), op);
 }
 
 Expr updated(ExprPool& pool, llvm::AtomicRMWInst::BinOp operation, FloatFormat format, Expr old, Expr operand) {
@@ -94,13 +95,17 @@ Expr updated(ExprPool& pool, llvm::AtomicRMWInst::BinOp operation, FloatFormat f
   }
 }
 
+Expr update_at(Machine& machine, const Cell& at, unsigned bits, const Op& op,
+               const std::function<Expr(Expr)>& change) {
+  return at.expression ? machine.update(at.expression, bits, op, change)
+                       : machine.update(at.bits, bits, op, change);
+}
+
 void update(Machine& machine, const Op& op) {
   const auto& instruction = *llvm::cast<llvm::AtomicRMWInst>(op.instruction);
-  const std::optional<uint64_t> at = machine.address(*machine.get(op.a), op);
-  if (!at) return machine.set_unknown(op, "a read at an address that depends on shared memory");
   const unsigned bits = op.type->leaves.front().bits;
   const Expr operand = machine.expression(machine.get(op.b), bits);
-  const Expr old = machine.update(*at, bits, op, [&](Expr before) {
+  const Expr old = update_at(machine, *machine.get(op.a), bits, op, [&](Expr before) {
     const Expr after = updated(machine.pool(), instruction.getOperation(), float_format(*instruction.getType()),
                                before, operand);
     return after ? after : machine.unknown(bits, "an atomic update of an unusual kind");
@@ -110,13 +115,11 @@ void update(Machine& machine, const Op& op) {
 
 // A failed exchange writes back what it read (EventKind::update).
 void exchange(Machine& machine, const Op& op) {
-  const std::optional<uint64_t> at = machine.address(*machine.get(op.a), op);
-  if (!at) return machine.set_unknown(op, "a read at an address that depends on shared memory");
   const Leaf& value = op.type->leaves[0];
   const Expr expected = machine.expression(machine.get(op.b), value.bits);
   const Expr wanted = machine.expression(machine.get(op.c), value.bits);
   Expr same;
-  const Expr old = machine.update(*at, value.bits, op, [&](Expr before) {
+  const Expr old = update_at(machine, *machine.get(op.a), value.bits, op, [&](Expr before) {
     same = machine.pool().binary(ExprOp::eq, before, expected);
     return machine.pool().ite(same, wanted, before);
   });

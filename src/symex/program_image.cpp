@@ -20,6 +20,10 @@ uint64_t mask(uint64_t value, unsigned bits) {
 
 }  // namespace
 
+bool ProgramImage::is_made_up(uint64_t address) {
+  return address >> 48 == kFirstUnknown >> 48;
+}
+
 ProgramImage::ProgramImage(const llvm::Module& module, const ElfFile& variant, uint64_t load_base)
     : module_(module), layouts_(module.getDataLayout()) {
   std::unordered_map<std::string, uint64_t> symbols, offsets;

@@ -28,6 +28,8 @@ class ProgramImage {
   // From the thread pointer, wraps; of thread-local variables.
   uint64_t offset_of(const llvm::GlobalVariable& variable) const;
   const llvm::Function* function_at(uint64_t address) const;
+  // The place of the thing is not known; it is near one that stands for it.
+  static bool is_made_up(uint64_t address);
   // The variable that the address lies in, or null.
   const llvm::GlobalVariable* variable_at(uint64_t address) const;
   const std::vector<const llvm::GlobalVariable*>& thread_local_variables() const { return thread_locals_; }

@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "program/pointer_flow.h"
 #include "program/source_place.h"
 #include "symex/host_calls.h"
 #include "symex/host_printf.h"
@@ -48,18 +49,17 @@ void release(Machine& machine, const Op& op) {
   if (at && *at != 0) machine.release_block(*at);
 }
 
-// Whatever it may write is not known any more, as far as the table says how much that is.
+// Whatever it may write is not known any more.
 void unknown_call(Machine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   if (const Effects* effects = effects_of(machine, call)) {
     if (effects->sets_errno) machine.forget_error();
     for (const MemoryEffect& effect : effects->memory) {
-      if (!effect.writes || effect.place.argument == Place::kVariadic) continue;
-      const Cell* at = machine.value(*call.getArgOperand(static_cast<unsigned>(effect.place.argument)));
-      uint64_t size = effect.extent.kind == Extent::Kind::bytes ? effect.extent.amount : 0;
-      if (effect.extent.kind == Extent::Kind::argument || effect.extent.kind == Extent::Kind::bounded_string)
-        size = machine.value(*call.getArgOperand(static_cast<unsigned>(effect.extent.first)))->bits;
-      if (!at->expression && at->bits != 0) machine.memory.forget(at->bits, std::min(size, kLongestString));
+      if (!effect.writes) continue;
+      for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) {
+        const Cell* at = machine.value(*call.getArgOperand(i));
+        if (call.getArgOperand(i)->getType()->isPointerTy() && !at->expression) machine.forget_from(at->bits);
+      }
     }
   }
   if (!call.getType()->isVoidTy())

@@ -214,7 +214,8 @@ void add_initial_bytes(const ProgramImage& image, Trace& trace) {
   for (const ThreadTrace& thread : trace.threads) {
     for (const Event& event : thread.events) {
       if (!is_access(event.kind)) continue;
-      for (uint64_t at = event.address; at < event.address + event.size; ++at) {
+      const uint64_t size = event.address_expression ? event.object_size : event.size;
+      for (uint64_t at = event.address; at < event.address + size; ++at) {
         std::vector<uint8_t>& page = pages[at / SymbolicMemory::kPage];
         if (page.empty()) {
           page.resize(SymbolicMemory::kPage);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "program/pointer_flow.h"
 #include "program/source_place.h"
 #include "program/stored_bytes.h"
 
@@ -204,8 +205,10 @@ void ThreadInterpreter::value(const llvm::Instruction& instruction, uint64_t val
     if (at > machine_.stack_high) at -= uint64_t{1} << 32;
     machine_.set(to, at);
     const auto& object = llvm::cast<llvm::AllocaInst>(instruction);
-    if (const auto size = object.getAllocationSize(object.getModule()->getDataLayout()))
+    if (const auto size = object.getAllocationSize(object.getModule()->getDataLayout())) {
       machine_.memory.forget(at, std::min<uint64_t>(*size, 1 << 16));
+      machine_.note_stack_object(at, *size);
+    }
   } else if (llvm::isa<llvm::CallBase>(instruction) && op.run == unknown_result) {
     machine_.set(to, value & low_bits(op.type->leaves.front().bits));
   } else {
@@ -298,9 +301,28 @@ std::optional<uint64_t> ThreadInterpreter::amount(const llvm::CallBase& call, co
   }
 }
 
+// What the call may have written and the recording does not hold.
+void ThreadInterpreter::forget_untold(const llvm::CallBase& call, const CallPlan& plan) {
+  const auto forget = [&](unsigned i) {
+    const Cell* at = machine_.value(*call.getArgOperand(i));
+    if (call.getArgOperand(i)->getType()->isPointerTy() && !at->expression) machine_.forget_from(at->bits);
+  };
+  if (plan.info.effects == nullptr) {
+    for (unsigned i = 0; i < call.arg_size(); ++i) forget(i);
+    return;
+  }
+  for (const MemoryEffect& effect : plan.info.effects->memory) {
+    const bool told =
+        llvm::any_of(plan.ranges, [&](const WrittenRange& range) { return range.effect == &effect; });
+    if (!effect.writes || told) continue;
+    for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) forget(i);
+  }
+}
+
 void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry) {
   const CallPlan& plan = machine_.code.plan().call(call);
   const Effects* effects = plan.info.effects;
+  forget_untold(call, plan);
   if (effects == nullptr || !entry.result || *entry.result == 0) return;
   if (plan.info.callee->getName() == "__errno_location") machine_.find_error(*entry.result);
   if (effects->allocation == AllocationKind::allocate) {

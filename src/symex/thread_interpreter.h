@@ -69,6 +69,7 @@ class ThreadInterpreter : public PathVisitor {
   void take_branch(const llvm::Instruction& terminator, const llvm::BasicBlock& next);
   void pass_arguments(const llvm::CallBase& call, const FunctionOps& callee);
   void set_result(const llvm::CallBase& call, const ReturnedEntry& entry);
+  void forget_untold(const llvm::CallBase& call, const CallPlan& plan);
   void apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry);
   std::optional<uint64_t> argument(const llvm::CallBase& call, int number);
   std::optional<uint64_t> amount(const llvm::CallBase& call, const Extent& extent);

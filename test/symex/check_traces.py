@@ -22,11 +22,9 @@ from recorded_run import Wrong  # noqa: E402
 
 # Programs of which the interpreter does not compute everything yet, because they
 #   - keep their data in std::map and the like, whose code is in libstdc++;
-#   - use shared values as addresses after these went through memory of the thread's own;
 #   - write memory in signal handlers, or read what the C++ library keeps in objects of its own.
-NOT_EXACT = {"atomicity_cache_lookup_insert", "lost_wakeup_build_scheduler", "race_map_insert", "randomness", "thread", "atomicity_idle_workers",
-             "use_after_free_session_store", "order_async_reused_buffer", "signals", "call_once", "condition_variable", "futures", "streams",
-             "thread_locals"}
+NOT_EXACT = {"atomicity_cache_lookup_insert", "lost_wakeup_build_scheduler", "race_map_insert", "randomness", "thread", "order_async_reused_buffer",
+             "use_after_free_session_store", "signals", "call_once", "condition_variable", "futures", "streams", "thread_locals"}
 SUMMARY = re.compile(r"(\d+) threads, (\d+) events, .* (\d+) approximations, (\d+) passes, (\d+) instructions, (\d+) mismatches")
 
 
