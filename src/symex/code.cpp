@@ -45,7 +45,6 @@ class CodeCache::Compiler {
  public:
   Compiler(CodeCache& cache, const llvm::Function& function) : cache_(cache), function_(function) {
     out_.function = &function;
-    out_.id = cache.program_.id_of(function).value;
   }
 
   FunctionOps run() {

@@ -73,7 +73,6 @@ struct BlockCode {
 class FunctionOps {
  public:
   const llvm::Function* function = nullptr;
-  uint32_t id = 0;
   uint32_t cells = 0;
   std::vector<Cell> constants;
   std::vector<Op> ops;

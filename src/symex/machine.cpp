@@ -406,10 +406,6 @@ void Machine::allocate_block(uint64_t at, uint64_t size) {
 void Machine::release_block(uint64_t at) {
   const auto found = blocks.find(at);
   const uint64_t size = found != blocks.end() ? found->second.size : 1;
-  if (found != blocks.end()) {
-    found->second.freed = true;
-    found->second.freed_at = place_here();
-  }
   notes.note(at, std::max<uint64_t>(size, 1), true, epoch);
   if (!is_shared(at, size)) return;
   Event& event = add_event(EventKind::release, current_);

@@ -38,8 +38,6 @@ class ApproximationList {
 
 struct MemoryBlock {  // that was allocated
   uint64_t size = 0;
-  bool freed = false;
-  uint32_t freed_at = 0;  // place
 };
 
 class Machine {
@@ -57,7 +55,7 @@ class Machine {
   uint32_t epoch = 0;  // threads made so far
   uint64_t step = 0;   // points of decision passed
   uint64_t thread_pointer = 0;
-  uint64_t stack_low = 0, stack_high = 0;
+  uint64_t stack_high = 0;
   uint64_t instructions = 0;
   uint64_t mismatches = 0;  // where what was computed is not what was recorded
   std::string first_mismatch;
@@ -138,6 +136,7 @@ class Machine {
   // ---- locks, as far as the thread's own calls say
   bool holds_for_writing(uint64_t lock) const { return written_locks_.contains(lock); }
   void hold_for_writing(uint64_t lock) { written_locks_.insert(lock); }
+  void release(uint64_t lock) { written_locks_.erase(lock); }
   bool is_recursive(uint64_t mutex);
 
   // ---- the trace

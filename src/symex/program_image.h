@@ -27,7 +27,6 @@ class ProgramImage {
   uint64_t address_of(const llvm::GlobalValue& value) const;
   // From the thread pointer, wraps; of thread-local variables.
   uint64_t offset_of(const llvm::GlobalVariable& variable) const;
-  const llvm::Function* function_at(uint64_t address) const;
   // The place of the thing is not known; it is near one that stands for it.
   static bool is_made_up(uint64_t address);
   // The variable that the address lies in, or null.
@@ -49,7 +48,6 @@ class ProgramImage {
   const llvm::Module& module_;
   mutable ValueLayouts layouts_;
   llvm::DenseMap<const llvm::GlobalValue*, uint64_t> addresses_;
-  llvm::DenseMap<uint64_t, const llvm::Function*> functions_;
   std::map<uint64_t, const llvm::GlobalVariable*> variables_;  // by address
   std::vector<const llvm::GlobalVariable*> thread_locals_;
 };

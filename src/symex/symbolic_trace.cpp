@@ -107,7 +107,6 @@ class Pass {
     Machine& machine = *run.machine;
     machine.trace.name = input_.logs[thread].name;
     machine.thread_pointer = log.head().tls;
-    machine.stack_low = log.head().stack_low;
     machine.stack_high = log.head().stack_high;
     for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables()) {
       if (!variable->hasInitializer()) continue;

@@ -22,6 +22,7 @@ void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entr
     case HEDDLE_SYNC_rwlock_unlock:
       sync_event(machine_.holds_for_writing(object) ? EventKind::write_unlock : EventKind::read_unlock, entry,
                  object);
+      machine_.release(object);
       return;
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:

@@ -96,9 +96,8 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
   if (by == LeftBy::returned) {
     machine_.run_to_stop();
     const auto* ret = llvm::dyn_cast<llvm::ReturnInst>(next_op().instruction);
-    const bool tail = ret == nullptr && next_op().stop == Stop::call;
-    if (ret == nullptr && !tail) return lose("a function returns where it does not");
-    if (ret != nullptr && ret->getReturnValue() != nullptr) {
+    if (ret == nullptr) return lose("a function returns where it does not");
+    if (ret->getReturnValue() != nullptr) {
       const Cell* from = machine_.get(next_op().a);
       result.assign(from, from + machine_.code.layout(ret->getReturnValue()->getType()).cells);
     }
