@@ -1,0 +1,44 @@
+// A reproduction problem: find a total order of events (evaluator.h says what an order means) under which all
+// constraints of the trace hold and the failure happens (CLAP section 3.2).
+//
+// An order has what was carried out up to the failure; events behind it are left out. It is an answer only if
+// evaluate() says that it holds: engines find orders, the evaluator judges them.
+//
+// Order facts restrict which orders are looked for. Those of the recorded run are true of it and so may be used
+// to find it; an answer without them would do as well. So a problem that is impossible with facts is not
+// impossible: it is tried again without (D6).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/schedule.h"
+#include "trace/trace.h"
+
+namespace heddle {
+
+struct EventRef {
+  uint32_t thread = 0, event = 0;
+
+  friend auto operator<=>(const EventRef&, const EventRef&) = default;
+};
+
+// `before` is carried out before `after`: under TSO and PSO a write is carried out when it enters the buffer.
+struct OrderFact {
+  enum class Origin : uint8_t { synchronisation, core, flow, window };
+  EventRef before, after;
+  Origin origin = Origin::synchronisation;
+
+  friend bool operator==(const OrderFact&, const OrderFact&) = default;
+};
+
+struct Problem {
+  const Trace* trace = nullptr;  // requires: check_trace(); outlives the problem
+  MemoryModel model = MemoryModel::sc;
+  bool clocks = false;  // an event whose tsc_high is not above another's tsc_low comes before it (both not 0)
+  std::vector<OrderFact> facts;
+
+  const Event& event(EventRef ref) const { return trace->threads[ref.thread].events[ref.event]; }
+};
+
+}  // namespace heddle
