@@ -43,7 +43,28 @@ enum heddle_renewal {
 };
 
 /* ---- schedules: steps in and out. Threads are indexes into the table of threads (order of creation). */
-enum heddle_step_kind { HEDDLE_STEP_run, HEDDLE_STEP_flush, HEDDLE_STEP_wake, HEDDLE_STEP_timeout };
+enum heddle_step_kind {
+  HEDDLE_STEP_run,
+  HEDDLE_STEP_flush,
+  HEDDLE_STEP_wake,
+  HEDDLE_STEP_timeout,
+  /* Given only, by who knows the program's own events but not what libraries add to them: `site`, `target` and
+   * `count` name an event, the count-th of its kind that the thread performs there. What is done is written
+   * down as steps of the kinds above. */
+  HEDDLE_STEP_run_to,   /* the thread runs until it has performed that event */
+  HEDDLE_STEP_flush_to, /* that store becomes visible, after those that must before it */
+};
+/* What a step of those kinds waits for. A library call is one event that reads and writes. */
+enum heddle_step_target {
+  HEDDLE_TARGET_read,
+  HEDDLE_TARGET_write,
+  HEDDLE_TARGET_update,
+  HEDDLE_TARGET_fence,
+  HEDDLE_TARGET_sync,
+  HEDDLE_TARGET_timeout, /* a sync that ends by its time */
+  HEDDLE_TARGET_begin,   /* of the thread; no site */
+  HEDDLE_TARGET_end,
+};
 enum heddle_step_end { HEDDLE_END_preempted, HEDDLE_END_blocked, HEDDLE_END_exited, HEDDLE_END_yielded };
 
 /* Which memory a flush under PSO speaks of: schedule/location.h. */
@@ -64,7 +85,10 @@ struct heddle_place {
 
 struct heddle_step {
   uint8_t kind;
-  uint8_t end;
+  union {
+    uint8_t end;
+    uint8_t target; /* run_to, flush_to */
+  };
   uint16_t thread;
   uint32_t site;             /* out: where the thread stood before the step */
   uint64_t count;            /* run: events; flush: stores */
@@ -185,6 +209,7 @@ struct heddle_plan {
                                 that long and a hundred times longer than all that passed; 0: none */
   uint64_t failing_codes[4]; /* bit set of exit codes that are failures */
   uint64_t steps;            /* given schedule */
+  uint32_t guided;           /* the schedule has steps run_to or flush_to */
   uint32_t prefix;           /* after its end the strategy goes on; otherwise the end is the end of the run */
   uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
 };

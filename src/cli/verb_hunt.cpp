@@ -100,12 +100,13 @@ Json to_json(const HuntResult& result, const ProgramExecutor& executor, const Hu
     json["found_by"] = {
         {"strategy", result.last.schedule.header.strategy},
         {"seed", result.last.schedule.header.seed ? Json(*result.last.schedule.header.seed) : Json()}};
-    json["confirmed"] = result.confirmed;
+    json["confirmed"] = result.confirmation.confirmed;
     json["confirmations"] = options.confirmations;
     json["schedule"] = output;
     json["measures"] = measures_json(measure(result.last.schedule));
-    json["before_shortening"] = result.before ? measures_json(*result.before) : Json();
-    json["shortening_tries"] = result.shorten_tries;
+    json["before_shortening"] =
+        result.confirmation.before ? measures_json(*result.confirmation.before) : Json();
+    json["shortening_tries"] = result.confirmation.shorten_tries;
   }
   return json;
 }
@@ -119,22 +120,25 @@ void print_failure(const HuntResult& result, const HuntOptions& options, const s
     fmt::print(stderr, "  found in run {} ({}, seed {}) after {}\n", result.state.runs,
                last.schedule.header.strategy, last.schedule.header.seed.value_or(0),
                duration_text(result.state.elapsed));
-    if (result.after && result.before == result.after)
+    if (result.confirmation.after && result.confirmation.before == result.confirmation.after)
       fmt::print(stderr, "  {} and {}; no shorter schedule found\n",
-                 counted(result.after->preemptions, "preemption"), counted(result.after->segments, "segment"));
-    else if (result.before && result.after)
+                 counted(result.confirmation.after->preemptions, "preemption"),
+                 counted(result.confirmation.after->segments, "segment"));
+    else if (result.confirmation.before && result.confirmation.after)
       fmt::print(stderr, "  shortened from {} and {} to {} and {}{}\n",
-                 counted(result.before->preemptions, "preemption"), counted(result.before->segments, "segment"),
-                 counted(result.after->preemptions, "preemption"), counted(result.after->segments, "segment"),
-                 result.shorten_finished ? "" : " (time limit; there may be shorter ones)");
+                 counted(result.confirmation.before->preemptions, "preemption"),
+                 counted(result.confirmation.before->segments, "segment"),
+                 counted(result.confirmation.after->preemptions, "preemption"),
+                 counted(result.confirmation.after->segments, "segment"),
+                 result.confirmation.shorten_finished ? "" : " (time limit; there may be shorter ones)");
   }
   if (!last.schedule_complete)
     fmt::print(stderr, "  the run is too long for its schedule to be kept: it cannot be replayed\n");
-  else if (result.confirmed < options.confirmations)
+  else if (result.confirmation.confirmed < options.confirmations)
     fmt::print(
         stderr,
         "  only {} of {} replays showed this failure again: something outside heddle's control takes part\n",
-        result.confirmed, options.confirmations);
+        result.confirmation.confirmed, options.confirmations);
   if (!output.empty())
     fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", output, shell_quote({output}));
 }

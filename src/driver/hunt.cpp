@@ -49,7 +49,7 @@ class Hunter {
           ++result_.state.cut_off;
           break;
         case Outcome::failed:
-          if (HEDDLE_TRY(confirm(std::move(execution)))) return true;
+          if (HEDDLE_TRY(found(std::move(execution)))) return true;
           break;
         case Outcome::interrupted:
           return over(HuntResult::End::interrupted, std::move(execution));
@@ -94,51 +94,23 @@ class Hunter {
 
   // Whether the failure is worth ending the hunt: it is, unless a stronger way of renewing processes exists
   // that does not show it.
-  Result<bool> confirm(Execution found) {
-    const std::string identity = found.failure->identity;
-    if (found.schedule_complete) {
-      std::optional<Execution> fresh;
-      for (unsigned i = 0; i < options_.confirmations && !interrupted(); ++i) {
-        Execution again = HEDDLE_TRY(
-            executor_.execute({.schedule = &found.schedule, .rules = options_.rules, .fresh = true}));
-        if (!again.failed_as(identity)) continue;
-        ++result_.confirmed;
-        if (!fresh) fresh = std::move(again);
-      }
-      if (result_.confirmed == 0 && !interrupted() && distrust_()) {
-        ++result_.state.dropped;
-        events_.dropped(found);
-        return false;
-      }
-      // Fresh processes are what a schedule will be replayed in: their values are those to be expected.
-      if (fresh) found = *std::move(fresh);
+  Result<bool> found(Execution execution) {
+    Confirmation& confirmation = result_.confirmation;
+    confirmation = HEDDLE_TRY(confirm(std::move(execution), executor_, options_.rules, options_.confirmations));
+    if (confirmation.best.schedule_complete && confirmation.confirmed == 0 && !interrupted() && distrust_()) {
+      ++result_.state.dropped;
+      events_.dropped(confirmation.best);
+      return false;
     }
-    over(HuntResult::End::failure, std::move(found));
-    HEDDLE_TRY(events_.found(result_.last));
-    if (options_.shorten && result_.confirmed == options_.confirmations && !interrupted())
-      HEDDLE_TRY(make_short());
+    result_.end = HuntResult::End::failure;
+    HEDDLE_TRY(events_.found(confirmation.best));
+    if (options_.shorten && confirmation.confirmed == options_.confirmations && !interrupted()) {
+      events_.shortening(confirmation.best);
+      HEDDLE_TRY(shorten(confirmation, executor_, options_.rules, options_.shorten_time));
+      HEDDLE_TRY(events_.found(confirmation.best));
+    }
+    result_.last = confirmation.best;
     return true;
-  }
-
-  Result<void> make_short() {
-    result_.before = measure(result_.last.schedule);
-    events_.shortening(result_.last);
-    const ShortenOptions options{
-        .deadline = Clock::now() + options_.shorten_time, .rules = options_.rules, .give_up = interrupted};
-    const std::string identity = result_.last.failure->identity;
-    ShortenResult shorter = HEDDLE_TRY(shorten(result_.last, executor_, options));
-    result_.shorten_tries = shorter.tries;
-    result_.shorten_finished = shorter.finished;
-    if (is_shorter(shorter.best.schedule, result_.last.schedule)) {
-      Execution again = HEDDLE_TRY(
-          executor_.execute({.schedule = &shorter.best.schedule, .rules = options_.rules, .fresh = true}));
-      if (again.failed_as(identity)) {
-        result_.last = std::move(again);
-        HEDDLE_TRY(events_.found(result_.last));
-      }
-    }
-    result_.after = measure(result_.last.schedule);
-    return {};
   }
 
   Executor& executor_;

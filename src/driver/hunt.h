@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/json.h"
+#include "driver/confirm.h"
 #include "replay/executor.h"
-#include "replay/shorten.h"
 
 namespace heddle {
 
@@ -69,11 +69,8 @@ struct HuntResult {
   enum class End { failure, all_runs, out_of_time, interrupted, stopped };  // stopped: `last` says why
   End end = End::all_runs;
   HuntState state;
-  Execution last;                                 // failure: what was found first, or its shorter form
-  uint64_t confirmed = 0;                         // failure: in how many fresh processes it showed again
-  std::optional<ScheduleMeasures> before, after;  // shortening
-  uint64_t shorten_tries = 0;
-  bool shorten_finished = false;
+  Execution last;             // failure: what was found first, or its shorter form
+  Confirmation confirmation;  // failure
 };
 
 // Requires: an executor whose renewal can be made stronger by `distrust` (called when a failure is not

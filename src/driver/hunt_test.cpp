@@ -97,7 +97,7 @@ TEST(Hunt, FailuresAreConfirmedAndWritten) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->end, HuntResult::End::failure);
   EXPECT_EQ(result->state.runs, 20u);
-  EXPECT_EQ(result->confirmed, 3u);
+  EXPECT_EQ(result->confirmation.confirmed, 3u);
   EXPECT_EQ(written, 1);
   EXPECT_TRUE(executor.plans.back().fresh);
 }
@@ -121,8 +121,8 @@ TEST(Hunt, FailuresThatCannotBeReplayedAreStillFailures) {
   const auto result = hunt(executor, {.runs = 10}, {}, never);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->end, HuntResult::End::failure);
-  EXPECT_EQ(result->confirmed, 0u);
-  EXPECT_FALSE(result->before);
+  EXPECT_EQ(result->confirmation.confirmed, 0u);
+  EXPECT_FALSE(result->confirmation.before);
 }
 
 TEST(Hunt, CutOffRunsCountAndTheHuntGoesOn) {

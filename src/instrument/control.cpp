@@ -3,7 +3,6 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/IntrinsicsX86.h>
 
 #include <optional>
 
@@ -29,26 +28,6 @@ Result<void> rename_main(const Program& program, llvm::Module& module) {
   main->setVisibility(llvm::GlobalValue::DefaultVisibility);
   if (auto* object = llvm::dyn_cast<llvm::GlobalObject>(main)) object->setComdat(nullptr);
   return {};
-}
-
-// Fences, as instructions and as what <immintrin.h> makes of them; nothing for everything else.
-std::optional<heddle_order> fence_order(const llvm::Instruction& instruction) {
-  if (const auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
-    if (fence->getSyncScopeID() == llvm::SyncScope::SingleThread) return std::nullopt;
-    return hook_order(fence->getOrdering(), fence->getSyncScopeID());
-  }
-  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  if (call == nullptr) return std::nullopt;
-  switch (call->getIntrinsicID()) {
-    case llvm::Intrinsic::x86_sse2_mfence:
-      return HEDDLE_ORDER_seq_cst;
-    case llvm::Intrinsic::x86_sse_sfence:
-      return HEDDLE_ORDER_release;
-    case llvm::Intrinsic::x86_sse2_lfence:
-      return HEDDLE_ORDER_acquire;
-    default:
-      return std::nullopt;
-  }
 }
 
 // A function that the runtime defines as well (a program's own malloc) is the runtime's, for the program too:
@@ -125,8 +104,8 @@ void ControlInstrumentation::find_work() {
     if (function->isDeclarationForLinker()) continue;  // the code that runs is outside
     work_.functions.push_back(function);
     for (llvm::Instruction& instruction : llvm::instructions(*function)) {
-      if (const std::optional<heddle_order> order = fence_order(instruction))
-        work_.fences.emplace_back(&instruction, *order);
+      if (const auto order = fence_ordering(instruction))
+        work_.fences.emplace_back(&instruction, hook_order(*order, llvm::SyncScope::System));
       else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
         work_.calls.push_back(call);
     }

@@ -4,6 +4,7 @@
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include "base/result.h"
@@ -160,6 +161,25 @@ void append_accesses(const llvm::Instruction& instruction, std::vector<Access>& 
                    .atomic = true});
   } else if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
     append_intrinsic(*call, out);
+  }
+}
+
+std::optional<llvm::AtomicOrdering> fence_ordering(const llvm::Instruction& instruction) {
+  if (const auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
+    if (fence->getSyncScopeID() == llvm::SyncScope::SingleThread) return std::nullopt;
+    return fence->getOrdering();
+  }
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (call == nullptr) return std::nullopt;
+  switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::x86_sse2_mfence:
+      return llvm::AtomicOrdering::SequentiallyConsistent;
+    case llvm::Intrinsic::x86_sse_sfence:
+      return llvm::AtomicOrdering::Release;
+    case llvm::Intrinsic::x86_sse2_lfence:
+      return llvm::AtomicOrdering::Acquire;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <llvm/IR/Instruction.h>
+#include <llvm/Support/AtomicOrdering.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -47,5 +49,9 @@ struct Access {
 // Appends the accesses of one instruction, unjudged (`shared`). memcpy and memmove give the read, then the
 // write.
 void append_accesses(const llvm::Instruction& instruction, std::vector<Access>& out);
+
+// What a fence orders, an instruction or what <immintrin.h> makes of it; nothing for everything else, and for
+// fences that are for the compiler only.
+std::optional<llvm::AtomicOrdering> fence_ordering(const llvm::Instruction& instruction);
 
 }  // namespace heddle

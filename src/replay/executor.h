@@ -16,6 +16,8 @@
 
 namespace heddle {
 
+struct Guide;
+
 // What a run may do and what counts as its failure: the same for all runs of one command.
 struct RunRules {
   MemoryModel memory_model = MemoryModel::sc;
@@ -32,6 +34,7 @@ struct ExecutionPlan {
   uint64_t seed = 1;
   uint64_t runs = 1;                   // with seed, seed + 1, ... until one does not pass
   const Schedule* schedule = nullptr;  // to follow; when it is a prefix, the strategy goes on behind it
+  const Guide* guide = nullptr;        // the same by names; at its end the strategy goes on. Not both
   RunRules rules;
   bool fresh = false;          // in a process that has not run before
   bool keep_schedule = false;  // of a passing run too

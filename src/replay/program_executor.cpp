@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "replay/guide.h"
 #include "replay/interrupt.h"
 #include "schedule/measures.h"
 
@@ -31,6 +32,8 @@ ControlCapacity capacity_for(const ExecutionPlan& plan) {
     // A whole schedule may be cut into more steps than it was given in, hardly into many more.
     capacity.steps_out = std::max<uint64_t>(capacity.steps_out, 2 * plan.schedule->steps.size());
   }
+  if (plan.guide != nullptr)
+    capacity.steps_in = std::max<uint64_t>(capacity.steps_in, plan.guide->steps.size());
   if (plan.keep_events) capacity.events = kKeptEvents;
   return capacity;
 }
@@ -111,7 +114,8 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   out.max_events = plan.rules.max_events;
   out.livelock_bound = plan.rules.livelock_bound;
   std::copy(plan.rules.failing_codes.begin(), plan.rules.failing_codes.end(), out.failing_codes);
-  out.prefix = plan.schedule != nullptr && plan.schedule->header.prefix ? 1 : 0;
+  out.guided = plan.guide != nullptr ? 1 : 0;
+  out.prefix = plan.guide != nullptr || (plan.schedule != nullptr && plan.schedule->header.prefix) ? 1 : 0;
   return out;
 }
 
@@ -177,6 +181,7 @@ Result<SessionAnswer> ProgramExecutor::ask(const ExecutionPlan& plan, Renewal re
 Result<Execution> ProgramExecutor::execute(const ExecutionPlan& plan) {
   std::optional<GivenSteps> given;
   if (plan.schedule != nullptr) given = HEDDLE_TRY(given_steps(*plan.schedule, program_.memory()));
+  if (plan.guide != nullptr) given = given_steps(*plan.guide);
   uint64_t runs = 0, events = 0;
   std::array<uint64_t, 256> exit_codes{};
   ExecutionPlan rest = plan;
@@ -222,7 +227,7 @@ ScheduleHeader ProgramExecutor::header_of(const ExecutionPlan& plan, uint64_t se
   if (plan.schedule != nullptr) {
     header.strategy = plan.schedule->header.strategy;
     header.seed = plan.schedule->header.seed;
-  } else {
+  } else if (plan.guide == nullptr) {
     header.strategy = plan.strategy.text();
     header.seed = seed;
   }

@@ -4,6 +4,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "program/access.h"
 #include "trace/trace.h"
 
 namespace heddle {
@@ -34,9 +35,8 @@ uint8_t order_of(const llvm::Instruction& instruction) {
     return order_of(update->getOrdering());
   if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
     return order_of(exchange->getSuccessOrdering());
-  if (const auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction))
-    return fence->getSyncScopeID() == llvm::SyncScope::SingleThread ? 0 : order_of(fence->getOrdering());
-  return 0;
+  const auto fence = fence_ordering(instruction);
+  return fence ? order_of(*fence) : 0;
 }
 
 }  // namespace
@@ -126,6 +126,8 @@ class CodeCache::Compiler {
     }
     op.may_share = cache_.shared_.contains(&instruction);
     op.order = order_of(instruction);
+    op.counts = op.may_share || fence_ordering(instruction) ||
+                (llvm::isa<llvm::CallBase>(instruction) && !llvm::isa<llvm::IntrinsicInst>(instruction));
     choose(instruction, op);
     if (cache_.plan_.logged(instruction) != 0) op.stop = Stop::value;
     if (instruction.isTerminator()) op.stop = op.stop == Stop::call ? Stop::call : Stop::end;
@@ -180,8 +182,9 @@ class CodeCache::Compiler {
       op.b = operand(*call.getArgOperand(1));
     if (call.arg_size() > 2 && !call.getArgOperand(2)->getType()->isMetadataTy())
       op.c = operand(*call.getArgOperand(2));
-    op.run = call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic ? intrinsic_action(call)
-                                                                     : quiet_call_action(call, plan);
+    op.run = fence_ordering(call)                                      ? memory_action(call)
+             : call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic ? intrinsic_action(call)
+                                                                       : quiet_call_action(call, plan);
     if (op.run == nullptr) op.run = unknown_result;
   }
 

@@ -42,6 +42,7 @@ struct Op {
   uint16_t to_bits = 0;               // of a lane of the result
   Stop stop = Stop::none;
   bool may_share = false;  // accesses memory that other threads may reach
+  bool counts = false;     // a controlled run decides before it who goes on
   uint8_t order = 0;       // AccessOrder
   uint32_t extra = 0;      // as the action says
 };
@@ -117,5 +118,6 @@ OpAction intrinsic_action(const llvm::CallBase& call);
 OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan);
 // For instructions of which nothing is known: their results are unknown.
 void unknown_result(Machine& machine, const Op& op);
+void no_effect(Machine& machine, const Op& op);
 
 }  // namespace heddle

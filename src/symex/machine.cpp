@@ -1,6 +1,7 @@
 #include "symex/machine.h"
 
 #include <fmt/core.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,19 @@ namespace {
 constexpr unsigned kPiece = 8;  // bytes of an access of library code
 // Where stack objects lie that only their own code knows: no process has such addresses.
 constexpr uint64_t kPrivateStack = uint64_t{1} << 61;
+
+bool is_library_call(const llvm::Instruction& instruction) {
+  return llvm::isa<llvm::CallBase>(instruction) && !llvm::isa<llvm::IntrinsicInst>(instruction);
+}
+
+// As controlled runs do it (instrument/control_accesses.cpp): short copies between shared memory are a read and
+// a write, others are one event.
+bool copies_through_stack(const llvm::Instruction& instruction) {
+  constexpr uint64_t kLargest = 256;
+  const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction);
+  const auto* length = copy != nullptr ? llvm::dyn_cast<llvm::ConstantInt>(copy->getLength()) : nullptr;
+  return length != nullptr && length->getZExtValue() <= kLargest;
+}
 
 }  // namespace
 
@@ -57,6 +71,7 @@ void Machine::run_to_stop() {
   uint32_t next = frame.next;
   for (; ops[next].stop == Stop::none; ++next) {
     current_ = ops[next].instruction;
+    if (ops[next].counts) pass(*current_);
     ops[next].run(*this, ops[next]);
   }
   instructions += next - frame.next;
@@ -106,6 +121,8 @@ void Machine::set_unknown(const Op& op, const std::string& why) {
 void unknown_result(Machine& machine, const Op& op) {
   machine.set_unknown(op, fmt::format("the result of {}", op.instruction->getOpcodeName()));
 }
+
+void no_effect(Machine&, const Op&) {}
 
 // ---- memory
 
@@ -157,15 +174,13 @@ void Machine::write_event(uint64_t address, Expr value, unsigned bytes, const Op
   event.address = address;
   event.size = bytes;
   event.value = value;
+  event.direct = op == nullptr || is_library_call(*op->instruction);
   if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
 }
 
 void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
-  if (op.may_share) {
-    notes.note(at, bytes, false, epoch);
-    ++step;
-  }
+  if (op.may_share) notes.note(at, bytes, false, epoch);
   const bool event = is_shared(at, bytes);
   if (!event && type.leaves.size() == 1 && bytes <= 8) {
     uint64_t bits = 0;
@@ -187,10 +202,7 @@ void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op)
 
 void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
-  if (op.may_share) {
-    notes.note(at, bytes, true, epoch);
-    ++step;
-  }
+  if (op.may_share) notes.note(at, bytes, true, epoch);
   const bool event = is_shared(at, bytes);
   if (!event && type.leaves.size() == 1 && bytes <= 8 && !from->expression) {
     memory.write(at, {reinterpret_cast<const uint8_t*>(&from->bits), bytes});
@@ -227,7 +239,6 @@ Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::functi
   if (op.may_share) {
     notes.note(at, bytes, false, epoch);
     notes.note(at, bytes, true, epoch);
-    ++step;
   }
   if (!is_shared(at, bytes)) {
     const Expr old = pool().extract(read_bytes(at, bytes), 0, bits);
@@ -289,7 +300,6 @@ Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, con
   } else if (kind != EventKind::read) {
     unknown(1, "a write at an address of which nothing is known");
   }
-  ++step;
   Event& event = add_event(kind, current_);
   event.address = object.begin;
   event.address_expression = address;
@@ -321,11 +331,10 @@ Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::funct
 }
 
 void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
-  if (size == 0) return;
+  if (size == 0) return unpass(op);
   if (op.may_share) {
     notes.note(from, size, false, epoch);
     notes.note(to, size, true, epoch);
-    ++step;
   }
   const bool reads = is_shared(from, size), writes = is_shared(to, size);
   std::vector<uint8_t> plain(size);
@@ -339,19 +348,20 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
     sizes.push_back(part);
     done += part;
   }
+  const bool at_once = reads && writes && !copies_through_stack(*op.instruction);
+  if (reads && !at_once) ++step;
   uint64_t done = 0;
   for (size_t i = 0; i < parts.size(); done += sizes[i++]) {
     write_bytes(to + done, parts[i], sizes[i]);
-    if (writes && is_shared(to + done, sizes[i])) write_event(to + done, parts[i], sizes[i], &op);
+    if (!writes || !is_shared(to + done, sizes[i])) continue;
+    write_event(to + done, parts[i], sizes[i], &op);
+    trace.events.back().direct |= at_once;
   }
 }
 
 void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
-  if (size == 0) return;
-  if (op.may_share) {
-    notes.note(to, size, true, epoch);
-    ++step;
-  }
+  if (size == 0) return unpass(op);
+  if (op.may_share) notes.note(to, size, true, epoch);
   if (!byte.expression && !(is_shared(to, size)))
     return memory.write(to, std::vector<uint8_t>(size, static_cast<uint8_t>(byte.bits)));
   const Expr one = expression(&byte, 8);
@@ -375,10 +385,7 @@ void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes) {
         static_cast<unsigned>(std::min<uint64_t>(bytes.size() - done, kPiece - (to + done) % kPiece));
     uint64_t bits = 0;
     std::memcpy(&bits, bytes.data() + done, part);
-    if (is_shared(to + done, part)) {
-      write_event(to + done, pool().constant(bits, part * 8), part, nullptr);
-      trace.events.back().direct = true;
-    }
+    if (is_shared(to + done, part)) write_event(to + done, pool().constant(bits, part * 8), part, nullptr);
     done += part;
   }
 }
@@ -448,11 +455,24 @@ uint32_t Machine::place_of(const llvm::Instruction* instruction) {
 }
 
 Event& Machine::add_event(EventKind kind, const llvm::Instruction* at) {
-  Event event{.kind = kind, .step = step};
+  Event event{.kind = kind, .step = step, .occurrence = at == nullptr ? 0 : occurrences_.lookup(at)};
   event.place = place_of(at);
-  event.tsc_low = clock.first;
-  event.tsc_high = clock.second;
+  event.tsc_low = stamp_;
   return trace.events.emplace_back(event);
+}
+
+void Machine::pass(const llvm::Instruction& at) {
+  ++step;
+  ++occurrences_[&at];
+}
+
+void Machine::unpass(const Op& op) {
+  if (op.counts) --occurrences_[op.instruction];
+}
+
+void Machine::stamp(uint64_t tsc) {
+  for (; stamped_events_ < trace.events.size(); ++stamped_events_) trace.events[stamped_events_].tsc_high = tsc;
+  stamp_ = tsc;
 }
 
 void Machine::add_constraint(Constraint::Kind kind, Expr condition) {

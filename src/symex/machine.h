@@ -53,13 +53,12 @@ class Machine {
   SharedBytes also_share;  // found on the way: what must be an event for others to know it
   std::map<uint64_t, MemoryBlock> blocks;
   uint32_t epoch = 0;  // threads made so far
-  uint64_t step = 0;   // points of decision passed
+  uint64_t step = 0;   // of the next event
   uint64_t thread_pointer = 0;
   uint64_t stack_high = 0;
   uint64_t instructions = 0;
   uint64_t mismatches = 0;  // where what was computed is not what was recorded
   std::string first_mismatch;
-  std::pair<uint64_t, uint64_t> clock = {0, 0};  // between which stamps the thread is
 
   ExprPool& pool() { return trace.pool; }
 
@@ -140,6 +139,10 @@ class Machine {
   bool is_recursive(uint64_t mutex);
 
   // ---- the trace
+  // A point at which a controlled run decides who goes on: all events until the next one are one step.
+  void pass(const llvm::Instruction& at);
+  void unpass(const Op& op);  // it turned out to touch nothing
+  void stamp(uint64_t tsc);   // of the recording: what was before happened before it, what follows after
   Event& add_event(EventKind kind, const llvm::Instruction* at);
   void add_constraint(Constraint::Kind kind, Expr condition);
   // The recording says that the value is this: it becomes so.
@@ -166,6 +169,9 @@ class Machine {
   const Cell* constants_ = nullptr;
   const llvm::Instruction* current_ = nullptr;
   llvm::DenseMap<uint64_t, uint32_t> places_;
+  llvm::DenseMap<const llvm::Instruction*, uint64_t> occurrences_;
+  uint64_t stamp_ = 0;
+  size_t stamped_events_ = 0;  // have their upper limit
   ApproximationList& approximations_;
   uint32_t thread_;
   std::map<std::pair<std::string, uint32_t>, uint32_t> causes_;

@@ -15,8 +15,6 @@ Intrinsic intrinsic_of(const Op& op) {
   return llvm::cast<llvm::CallBase>(op.instruction)->getIntrinsicID();
 }
 
-void nothing(Machine&, const Op&) {}
-
 void same_value(Machine& machine, const Op& op) {
   std::copy_n(machine.get(op.a), op.type->cells, machine.cells(op.to));
 }
@@ -288,7 +286,7 @@ OpAction intrinsic_action(const llvm::CallBase& call) {
     case llvm::Intrinsic::trap:
     case llvm::Intrinsic::ubsantrap:
     case llvm::Intrinsic::debugtrap:
-      return nothing;
+      return no_effect;
     case llvm::Intrinsic::invariant_start:
     case llvm::Intrinsic::is_constant:
       return constant_zero;

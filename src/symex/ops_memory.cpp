@@ -1,6 +1,7 @@
 // Addresses, loads, stores, atomic updates, fences, stack objects.
 #include <llvm/IR/Instructions.h>
 
+#include "program/access.h"
 #include "symex/machine.h"
 
 namespace heddle {
@@ -128,7 +129,6 @@ void exchange(Machine& machine, const Op& op) {
 }
 
 void fence(Machine& machine, const Op& op) {
-  if (op.order == 0) return;  // for the compiler only
   Event& event = machine.add_event(EventKind::fence, op.instruction);
   event.order = static_cast<AccessOrder>(op.order);
 }
@@ -146,6 +146,7 @@ void stack_object(Machine& machine, const Op& op) {
 }  // namespace
 
 OpAction memory_action(const llvm::Instruction& instruction) {
+  if (fence_ordering(instruction)) return fence;
   switch (instruction.getOpcode()) {
     case llvm::Instruction::GetElementPtr:
       return address;
@@ -157,8 +158,8 @@ OpAction memory_action(const llvm::Instruction& instruction) {
       return update;
     case llvm::Instruction::AtomicCmpXchg:
       return exchange;
-    case llvm::Instruction::Fence:
-      return fence;
+    case llvm::Instruction::Fence:  // for the compiler only
+      return no_effect;
     case llvm::Instruction::Alloca:
       return stack_object;
     default:

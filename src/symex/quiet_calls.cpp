@@ -39,13 +39,12 @@ const Effects* effects_of(Machine& machine, const llvm::CallBase& call) {
   return machine.code.plan().call(call).info.effects;
 }
 
-void nothing(Machine&, const Op&) {}
-
 void release(Machine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const int pointer = effects_of(machine, call)->allocation_pointer;
   const std::optional<uint64_t> at =
       machine.address(*machine.value(*call.getArgOperand(static_cast<unsigned>(pointer))), op);
+  if (at && *at == 0) machine.unpass(op);
   if (at && *at != 0) machine.release_block(*at);
 }
 
@@ -376,7 +375,7 @@ OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan) {
   if (print_call(name)) return print_string;
   if (plan.info.effects != nullptr && plan.info.effects->pure && is_mathematics(call)) return mathematics;
   if (find_host_function(name).call != nullptr) return compute;
-  if (plan.info.effects == nullptr && call.getType()->isVoidTy()) return nothing;
+  if (plan.info.effects == nullptr && call.getType()->isVoidTy()) return no_effect;
   return unknown_call;
 }
 

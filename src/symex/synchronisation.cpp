@@ -5,11 +5,23 @@
 namespace heddle {
 
 Event& ThreadInterpreter::sync_event(EventKind kind, const SyncEntry& entry, uint64_t object) {
-  ++machine_.step;
+  machine_.pass(*machine_.current());
   Event& event = machine_.add_event(kind, machine_.current());
   event.sync = static_cast<uint8_t>(entry.kind);
   event.address = object;
   return event;
+}
+
+// Only when it comes back does a thread know that it was the last to arrive at a barrier. It goes on at once:
+// under control that is one event, the others have two.
+void ThreadInterpreter::arrived_last() {
+  std::vector<Event>& events = machine_.trace.events;
+  for (size_t i = events.size(); i-- > 0;) {
+    if (events[i].kind != EventKind::barrier_arrive) continue;
+    events[i].second = 1;
+    break;
+  }
+  machine_.unpass({.instruction = machine_.current(), .counts = true});
 }
 
 void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entry) {
@@ -17,7 +29,7 @@ void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entr
   switch (entry.kind) {
     case HEDDLE_SYNC_mutex_unlock:
     case HEDDLE_SYNC_spin_unlock:
-      sync_event(EventKind::unlock, entry, object);
+      sync_event(EventKind::unlock, entry, object).recursive = machine_.is_recursive(object);
       return;
     case HEDDLE_SYNC_rwlock_unlock:
       sync_event(machine_.holds_for_writing(object) ? EventKind::write_unlock : EventKind::read_unlock, entry,
@@ -66,7 +78,6 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
                                    const ReturnedEntry& returned) {
   const uint64_t object = entry.object[0];
   const bool well = returned.result.value_or(0) == 0;
-  machine_.clock = {entry.tsc.value_or(0), returned.tsc.value_or(0)};
   switch (entry.kind) {
     case HEDDLE_SYNC_mutex_lock:
     case HEDDLE_SYNC_spin_lock:
@@ -97,8 +108,9 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
       return;
     }
     case HEDDLE_SYNC_barrier_wait: {
-      if (well || returned.result.value_or(0) == 0xffffffff)
-        sync_event(EventKind::barrier_leave, entry, object);
+      const bool last = returned.result.value_or(0) == 0xffffffff;  // PTHREAD_BARRIER_SERIAL_THREAD
+      if (last) arrived_last();
+      if (well || last) sync_event(EventKind::barrier_leave, entry, object);
       return;
     }
     case HEDDLE_SYNC_sem_wait:

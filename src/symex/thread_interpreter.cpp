@@ -211,6 +211,7 @@ void ThreadInterpreter::value(const llvm::Instruction& instruction, uint64_t val
   } else if (llvm::isa<llvm::CallBase>(instruction) && op.run == unknown_result) {
     machine_.set(to, value & low_bits(op.type->leaves.front().bits));
   } else {
+    if (op.counts) machine_.pass(instruction);
     op.run(machine_, op);
     machine_.must_be(Constraint::Kind::value, to, op.type->leaves.front().bits, value);
   }
@@ -232,7 +233,7 @@ void ThreadInterpreter::synchronises(const llvm::CallBase& call, const SyncEntry
   std::erase_if(pending_, [&](const auto& each) { return each.first >= machine_.frames.size(); });
   pending_.emplace_back(machine_.frames.size(), Pending{&call, entry});
   pending_sync_ = pending_.back().second;
-  if (entry.tsc) machine_.clock = {*entry.tsc, 0};
+  if (entry.tsc) machine_.stamp(*entry.tsc);
   before_sync(call, entry);
 }
 
@@ -247,6 +248,7 @@ void ThreadInterpreter::calls_outside(const llvm::CallBase& call, uint64_t targe
 
 void ThreadInterpreter::child(uint64_t number) {
   if (!active()) return;
+  machine_.pass(*machine_.current());
   around_.made({.number = number, .memory = machine_.memory.snapshot(), .epoch = machine_.epoch});
   ++machine_.epoch;
 }
@@ -265,9 +267,10 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
   set_result(call, entry);
   if (entry.error) last_error_ = *entry.error;
   if (machine_.code.plan().call(call).sets_errno) machine_.set_error(last_error_);
+  if (!sync) machine_.pass(call);
   apply_effects(call, entry);
   if (sync) after_sync(call, sync->entry, entry);
-  if (entry.tsc) machine_.clock = {*entry.tsc, 0};
+  if (entry.tsc) machine_.stamp(*entry.tsc);
   ++machine_.top().next;
 }
 
@@ -423,6 +426,7 @@ void ThreadInterpreter::run_to_fault() {
       const Cell& at = *machine_.value(*pointer);
       if (!at.expression && *around_.fault - at.bits < op.type->bytes) return;
     }
+    if (op.counts) machine_.pass(*op.instruction);
     op.run(machine_, op);
   }
 }

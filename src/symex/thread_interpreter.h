@@ -77,6 +77,7 @@ class ThreadInterpreter : public PathVisitor {
   // ---- synchronisation.cpp
   void before_sync(const llvm::CallBase& call, const SyncEntry& entry);
   void after_sync(const llvm::CallBase& call, const SyncEntry& entry, const ReturnedEntry& returned);
+  void arrived_last();
   Event& sync_event(EventKind kind, const SyncEntry& entry, uint64_t object);
 
   Machine& machine_;

@@ -76,12 +76,15 @@ struct Event {
   uint32_t place = 0;   // in ThreadTrace::places
   uint64_t step = 0;  // how many points of decision the thread had passed (src/replay); events of one step are
                       // carried out together
-  uint64_t address = 0;       // of the access or object; of create, join: index of the thread in Trace::threads
-  Expr address_expression{};  // if the address depends on what was read (policy paths); 64 bits
-  uint64_t object = 0;        // the range of addresses it lies in then: begins here,
-  uint64_t object_size = 0;   // so long; 0: not known
-  Expr value{};               // write, update: what is written
-  uint64_t second = 0;        // wait: the mutex; init: the count; others as their kind says
+  uint64_t occurrence =
+      0;                 // how many events of its kind the thread had at this instruction, this one included,
+                         // as controlled runs count them (replay/guide.h); 0: those have no such event
+  uint64_t address = 0;  // of the access or object; of create, join: index of the thread in Trace::threads
+  Expr address_expression{};           // if the address depends on what was read (policy paths); 64 bits
+  uint64_t object = 0;                 // the range of addresses it lies in then: begins here,
+  uint64_t object_size = 0;            // so long; 0: not known
+  Expr value{};                        // write, update: what is written
+  uint64_t second = 0;                 // wait: the mutex; init: the count; others as their kind says
   uint64_t tsc_low = 0, tsc_high = 0;  // the event happened between (0: no limit known)
 
   friend bool operator==(const Event&, const Event&) = default;

@@ -43,6 +43,7 @@ void fields(auto& archive, auto& event)
   archive(event.size);
   archive(event.place);
   archive(event.step);
+  archive(event.occurrence);
   archive(event.address);
   archive(event.address_expression.number);
   archive(event.object);

@@ -1,5 +1,6 @@
 #include "trace/trace_file.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "trace/trace_check.h"
@@ -75,9 +76,10 @@ TEST_F(TraceFile, DamageIsSaid) {
   }
   EXPECT_GT(said, whole.size() - 20);
   std::string newer = whole;
-  newer[12] = 2;
+  newer[12] = kTraceVersion + 1;
   ASSERT_TRUE(write_file(path, newer));
-  EXPECT_NE(load_trace(path).error().what.find("version 2"), std::string::npos);
+  EXPECT_NE(load_trace(path).error().what.find(fmt::format("version {}", kTraceVersion + 1)),
+            std::string::npos);
   ASSERT_TRUE(write_file(path, "something else"));
   EXPECT_EQ(load_trace(path).error().what, "this is not a trace");
 }

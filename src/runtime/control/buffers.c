@@ -49,6 +49,7 @@ struct rt_store* rt_buffer_store(struct rt_thread* self, void* at, uint64_t size
   store->at = at;
   store->size = size;
   store->site = site;
+  store->occurrence = rt.plan.guided ? rt_guide_count(self, site, HEDDLE_TARGET_write) : 0;
   if (self->youngest != NULL)
     self->youngest->next = store;
   else

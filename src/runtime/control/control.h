@@ -293,6 +293,10 @@ void rt_strategy_thread(struct rt_thread* thread);
 struct rt_action rt_strategy_choose(struct rt_thread* self, const struct rt_action* actions, uint32_t count);
 bool rt_strategy_may_end(uint64_t deadline);        /* may a wait until then end while others can run? */
 void rt_strategy_performed(struct rt_thread* self); /* self performs its op now */
+/* guide.c: events by their names */
+void rt_guide_begin_execution(void);
+void rt_guide_performed(const struct rt_thread* self); /* its op */
+uint64_t rt_guide_count(const struct rt_thread* thread, uint32_t site, enum heddle_step_target target);
 /* access.c */
 void rt_settle(struct rt_thread* self);                     /* the value of the last access is known now */
 void rt_keep_event(struct rt_thread* self);                 /* plan.keep_events */
@@ -306,6 +310,7 @@ struct rt_store {
   uint8_t* at;
   uint64_t size;
   uint32_t site, class;
+  uint64_t occurrence; /* guide.c: how many stores the thread had made at this site */
   uint8_t bytes[];
 };
 #define RT_LARGEST_STORE 4096 /* larger ones (memcpy) become visible at once */

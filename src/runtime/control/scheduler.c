@@ -69,6 +69,7 @@ void rt_begin_execution(void) {
   memset(given_thread, 0xff, sizeof(uint16_t) * (rt.block->layout.threads_in_count + 1));
   rt_scratch_begin_execution();
   rt_buffers_begin_execution();
+  if (rt.plan.guided) rt_guide_begin_execution();
   rt_strategy_begin();
   struct rt_thread* first = rt_new_thread(NULL);
   first->op.site = HEDDLE_NO_SITE;
@@ -273,7 +274,52 @@ static struct rt_store* given_store(const struct rt_thread* thread, const struct
   diverge("the thread has no buffered store to this location");
 }
 
-/* The next action of the given schedule; kind 0xff: the schedule is over and the strategy goes on. */
+/* Whether what a step by name asks for has been done. */
+static bool is_reached(const struct heddle_step* step) {
+  const uint16_t index =
+      step->thread < rt.block->layout.threads_in_count ? given_thread[step->thread] : NO_THREAD;
+  return index != NO_THREAD &&
+         rt_guide_count(&rt.threads[index], step->site, (enum heddle_step_target)step->target) >= step->count;
+}
+
+static struct rt_store* store_towards(const struct rt_thread* thread, const struct heddle_step* step) {
+  const struct rt_store* wanted = thread->oldest;
+  while (wanted != NULL && (wanted->site != step->site || wanted->occurrence != step->count))
+    wanted = wanted->next;
+  if (wanted == NULL) return NULL; /* visible already */
+  struct rt_store* store = thread->oldest;
+  if (rt.plan.memory_model == HEDDLE_MODEL_pso && rt_may_flush(thread, wanted))
+    while (store != wanted) store = store->next;
+  return store;
+}
+
+/* Towards the present step by name; thread null: it is done. */
+static struct rt_action next_towards(const struct heddle_step* step) {
+  struct rt_action action = {.kind = HEDDLE_STEP_run, .thread = NULL};
+  if (step->kind == HEDDLE_STEP_flush_to) {
+    struct rt_thread* thread = given_alive(step);
+    action.kind = HEDDLE_STEP_flush;
+    action.store = store_towards(thread, step);
+    if (action.store != NULL) action.thread = thread;
+    return action;
+  }
+  if (is_reached(step)) return action;
+  struct rt_thread* thread = given_alive(step);
+  action.thread = thread;
+  const bool times_out = step->target == HEDDLE_TARGET_timeout && thread->op.timed && !thread->timed_out &&
+                         thread->op.site == step->site &&
+                         rt_guide_count(thread, step->site, HEDDLE_TARGET_sync) + 1 == step->count;
+  if (rt_enabled(thread) && !times_out) return action;
+  if (times_out || thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_sleep) {
+    action.kind = HEDDLE_STEP_timeout;
+  } else if (thread->op.kind != HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait || !rt_wait_for_files(false)) {
+    if (!anything_enabled() && given_step == rt.plan.steps) rt_standstill();
+    diverge("the thread waits and does not come to this event");
+  }
+  return action;
+}
+
+/* The next action of the given schedule; thread null: ask again, the schedule may be over by now. */
 static struct rt_action next_given(void) {
   while (given_left == 0) {
     if (given_step == rt.plan.steps) {
@@ -288,6 +334,11 @@ static struct rt_action next_given(void) {
     given_left = step->kind == HEDDLE_STEP_run || step->kind == HEDDLE_STEP_flush ? step->count : 1;
   }
   const struct heddle_step* step = &steps_in()[given_step - 1];
+  if (step->kind >= HEDDLE_STEP_run_to) {
+    const struct rt_action towards = next_towards(step);
+    if (towards.thread == NULL) given_left = 0;
+    return towards;
+  }
   struct rt_thread* thread = given_alive(step);
   --given_left;
   struct rt_action action = {.kind = (enum heddle_step_kind)step->kind, .thread = thread};
@@ -397,6 +448,9 @@ static struct rt_thread* choose(struct rt_thread* self) {
         rt_advance_clock(action.thread->op.deadline);
         rt.quiet = 0;
         break;
+      case HEDDLE_STEP_run_to: /* next_towards() makes actions of the other kinds of them */
+      case HEDDLE_STEP_flush_to:
+        break;
     }
   }
 }
@@ -411,6 +465,7 @@ void rt_chosen(struct rt_thread* self) {
   if ((rt.events & 255) == 0) rt.block->event_progress = rt.events;
   if (rt.plan.max_events != 0 && rt.events > rt.plan.max_events) rt_fail(HEDDLE_OUTCOME_limit, "");
   rt_strategy_performed(self);
+  if (RT_UNLIKELY(rt.plan.guided)) rt_guide_performed(self);
   rt_keep_event(self);
 }
 

@@ -1,0 +1,91 @@
+#include "driver/order_guide.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "abi/sync_kind.h"
+
+namespace heddle {
+namespace {
+
+// Recordings write 0.1 where schedules write 0:1.
+Result<ThreadName> name_of(const ThreadTrace& thread) {
+  std::string text = thread.name;
+  std::ranges::replace(text, '.', ':');
+  return ThreadName::parse(text);
+}
+
+bool ends_by_time(const Event& event) {
+  switch (event.kind) {
+    case EventKind::wait_timeout:
+      return true;
+    case EventKind::lock_failed:
+      return event.sync == HEDDLE_SYNC_mutex_timedlock;
+    case EventKind::read_lock_failed:
+      return event.sync == HEDDLE_SYNC_rwlock_timedrdlock;
+    case EventKind::write_lock_failed:
+      return event.sync == HEDDLE_SYNC_rwlock_timedwrlock;
+    case EventKind::semaphore_failed:
+      return event.sync == HEDDLE_SYNC_sem_timedwait;
+    default:
+      return false;
+  }
+}
+
+// What a controlled run does there; nothing if it has no such event.
+std::optional<heddle_step_target> target_of(const Event& event) {
+  if (event.kind == EventKind::start) return HEDDLE_TARGET_begin;
+  if (event.kind == EventKind::exit) return HEDDLE_TARGET_end;
+  if (event.occurrence == 0) return std::nullopt;
+  switch (event.kind) {
+    case EventKind::read:
+      return HEDDLE_TARGET_read;
+    case EventKind::write:
+    case EventKind::release:
+      return HEDDLE_TARGET_write;
+    case EventKind::update:
+      return HEDDLE_TARGET_update;
+    case EventKind::fence:
+      return HEDDLE_TARGET_fence;
+    case EventKind::allocate:
+      return std::nullopt;
+    default:
+      return ends_by_time(event) ? HEDDLE_TARGET_timeout : HEDDLE_TARGET_sync;
+  }
+}
+
+}  // namespace
+
+Result<Guide> guide_of(const Trace& trace, std::span<const OrderItem> order) {
+  Guide guide;
+  for (const ThreadTrace& thread : trace.threads) {
+    const ThreadName name = HEDDLE_TRY(name_of(thread));
+    if (!name.is_main() && std::ranges::find(guide.threads, name.parent()) == guide.threads.end())
+      return Error{
+          .what = fmt::format("thread {} was created by one that the recording does not have", thread.name),
+          .next = "record again"};
+    guide.threads.push_back(name);
+  }
+  for (const OrderItem& item : order) {
+    const ThreadTrace& thread = trace.threads[item.thread];
+    const Event& event = thread.events[item.event];
+    const std::optional<heddle_step_target> target = target_of(event);
+    // The main thread ends with the process.
+    if (!target || (*target == HEDDLE_TARGET_end && item.thread == 0)) continue;
+    const GuideStep step{.kind = item.flush ? GuideStep::Kind::flush : GuideStep::Kind::run,
+                         .thread = item.thread,
+                         .target = *target,
+                         .site = event.place == 0 ? HEDDLE_NO_SITE : thread.places[event.place].instruction,
+                         .occurrence = std::max<uint64_t>(event.occurrence, 1)};
+    // Who comes to a later event has performed the earlier ones.
+    if (!guide.steps.empty() && guide.steps.back().thread == step.thread && step.kind == GuideStep::Kind::run &&
+        guide.steps.back().kind == GuideStep::Kind::run && guide.steps.back().target != HEDDLE_TARGET_timeout)
+      guide.steps.back() = step;
+    else
+      guide.steps.push_back(step);
+  }
+  return guide;
+}
+
+}  // namespace heddle
