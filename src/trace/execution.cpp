@@ -45,10 +45,14 @@ std::optional<Evaluation> TraceExecution::refusal(const OrderItem& item) const {
   }
   if (item.event != thread.next || is_at_end(item.thread)) return refused(Kind::not_order);
   const Event& event = trace_->threads[item.thread].events[item.event];
-  if (!sync_.is_there(item.thread) || (needs_empty_buffer(event) && !thread.buffer.empty()) ||
-      !sync_.is_enabled(item.thread, event))
+  if ((needs_empty_buffer(event) && !thread.buffer.empty()) || !can_go_on(item.thread))
     return refused(Kind::not_enabled);
   return std::nullopt;
+}
+
+bool TraceExecution::can_go_on(uint32_t thread) const {
+  return !is_at_end(thread) && sync_.is_there(thread) &&
+         sync_.is_enabled(thread, trace_->threads[thread].events[threads_[thread].next]);
 }
 
 bool TraceExecution::is_at_end(uint32_t thread) const {

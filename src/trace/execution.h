@@ -26,6 +26,8 @@ class TraceExecution {
   Evaluation finish();
 
   uint32_t next_event(uint32_t thread) const { return threads_[thread].next; }
+  // Whether the thread has a next event that is possible now, once its buffer is empty where that is needed.
+  bool can_go_on(uint32_t thread) const;
 
  private:
   struct Thread {
