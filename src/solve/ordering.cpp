@@ -1,0 +1,131 @@
+#include "solve/ordering.h"
+
+#include <fmt/format.h>
+
+#include "solve/order_measures.h"
+#include "solve/ordering_sync.h"
+
+namespace heddle {
+namespace {
+
+class Search {
+ public:
+  Search(const Problem& problem, const SolveLimits& limits)
+      : problem_(problem), limits_(limits), model_(problem) {}
+
+  SolveAnswer run() {
+    if (!model_.not_covered.empty()) {
+      answer_.why = model_.not_covered;
+      return answer_;
+    }
+    if (model_.impossible) {
+      answer_.verdict = SolveVerdict::impossible;
+      return answer_;
+    }
+    OrderingValues values(model_, solver_);
+    values.find_possible();
+    OrderingTheory theory(model_, solver_, values);
+    values.encode([&](Moment moment) { return theory.executed(moment); });
+    OrderingSync sync(model_, solver_, theory);
+    sync.add_clauses();
+    theory.on_all = [&] { look_at_whole(theory, sync); };
+    const SatSolver::Answer found = solver_.solve(theory, [&] { return !wrong_.empty() || limits_.reached(); });
+    if (found == SatSolver::Answer::satisfiable)
+      finish(theory);
+    else if (found == SatSolver::Answer::stopped)
+      answer_.why = wrong_.empty() ? "the time was over, or it was stopped" : wrong_;
+    else if (sync.could_end_inside_step())
+      answer_.why = "whole steps do not bring it about; a part of one might";
+    else
+      answer_.verdict = SolveVerdict::impossible;
+    note_statistics(values);
+    return answer_;
+  }
+
+ private:
+  // All is decided: makes a total order, and says what is wrong with it.
+  void look_at_whole(OrderingTheory& theory, OrderingSync& sync) {
+    ++sequences_;
+    const OrderingSequence sequence(model_, theory.sources(), 0);
+    bool any = false;
+    for (const OrderingSequence::WrongRead& wrong : sequence.wrong_reads()) {
+      const OrderingRead& read = model_.reads[wrong.read];
+      const uint32_t candidate = theory.sources()[wrong.read];
+      const uint32_t source = read.candidates[candidate].write;
+      const Moment reading = model_.read_events[read.event].moment;
+      const Moment between = model_.writes[wrong.write].visible;
+      std::vector<Literal> lemma = {~theory.source_literal(wrong.read, candidate)};
+      if (source != kInitial) lemma.push_back(theory.before(between, model_.writes[source].visible));
+      lemma.push_back(theory.before(reading, between));
+      for (const Literal literal : lemma) theory.imply_known(literal);
+      solver_.add_lemma(std::move(lemma));
+      any = true;
+    }
+    wrong_reads_ += sequence.wrong_reads().size();
+    any |= sync.add_lemmas(sequence);
+    if (any) return;
+    const Evaluation judged = evaluate(*problem_.trace, problem_.model, sequence.items());
+    if (judged.kind != Evaluation::Kind::holds)
+      wrong_ = "the order that was found does not hold: " + judged.text(*problem_.trace);
+  }
+
+  // Several total orders of what was found: the one with the fewest preemptions.
+  void finish(const OrderingTheory& theory) {
+    for (uint32_t thread = 0; thread < problem_.trace->threads.size(); ++thread) {
+      const OrderingSequence sequence(model_, theory.sources(), thread);
+      if (!sequence.wrong_reads().empty() || !sequence.refused().empty()) continue;
+      std::vector<OrderItem> order = sequence.items();
+      if (evaluate(*problem_.trace, problem_.model, order).kind != Evaluation::Kind::holds) continue;
+      const OrderMeasures measures = measure(problem_, order);
+      const auto key = [](uint32_t preemptions, uint32_t switches) { return std::pair{preemptions, switches}; };
+      if (answer_.verdict == SolveVerdict::found && key(measures.preemptions, measures.switches) >=
+                                                        key(answer_.preemptions, answer_.switches))
+        continue;
+      answer_.verdict = SolveVerdict::found;
+      answer_.order = std::move(order);
+      answer_.preemptions = measures.preemptions;
+      answer_.switches = measures.switches;
+    }
+    HEDDLE_CHECK(answer_.verdict == SolveVerdict::found);
+    answer_.fewest = answer_.preemptions == 0;
+    if (!limits_.most_preemptions || answer_.preemptions <= *limits_.most_preemptions) return;
+    answer_.verdict = SolveVerdict::undecided;
+    answer_.order.clear();
+    answer_.why = fmt::format("the order that was found has {} preemptions", answer_.preemptions);
+  }
+
+  void note_statistics(const OrderingValues& values) {
+    answer_.statistics = {{"conflicts", solver_.conflicts},
+                          {"decisions", solver_.decisions},
+                          {"propagations", solver_.propagations},
+                          {"restarts", solver_.restarts},
+                          {"variables", solver_.variables()},
+                          {"reads with few values", values.closed_reads()},
+                          {"total orders tried", sequences_},
+                          {"wrong reads in them", wrong_reads_}};
+  }
+
+  const Problem& problem_;
+  const SolveLimits& limits_;
+  OrderingModel model_;
+  SatSolver solver_;
+  SolveAnswer answer_;
+  std::string wrong_;  // our own bug
+  uint64_t sequences_ = 0, wrong_reads_ = 0;
+};
+
+class OrderingEngine : public Engine {
+ public:
+  std::string_view name() const override { return "ordering"; }
+  SolveAnswer solve(const Problem& problem, const SolveLimits& limits) override {
+    return Search(problem, limits).run();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_ordering_engine() {
+  return std::make_unique<OrderingEngine>();
+}
+
+}  // namespace heddle
