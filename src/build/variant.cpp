@@ -86,6 +86,10 @@ const std::vector<VariantRecipe>& variant_recipes() {
       record_recipe<{.policy = clap, .blocks = true}>("record-blocks-clap", "the same with --policy clap"),
       record_recipe<{.buffers = true, .blocks = true}>("record-blocks-buffers",
                                                        "the same with simulated store buffers"),
+      {"record-order", "heddle-order", "record that also logs every access in its real order, for tests",
+       record_with<RecordOptions{.buffers = true}>, true},
+      {"record-order-paths", "heddle-order", "the same with --policy paths",
+       record_with<RecordOptions{.policy = paths, .buffers = true}>, true},
       {"leap", "heddle-leap", "orders accesses by a lock for each location: a baseline for measurements",
        instrument_leap},
   };

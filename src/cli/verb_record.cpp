@@ -17,7 +17,7 @@ namespace heddle {
 namespace {
 
 struct Options {
-  std::string output, time, memory_model = "sc", policy = "standard", keep, hang_timeout, input;
+  std::string output, time, memory_model = "sc", policy = "standard", keep, hang_timeout, input, variant;
   std::optional<uint64_t> runs;
   uint64_t seed = 1;
   bool chaos = false, no_clock = false, keep_passing = false, no_inputs = false;
@@ -35,7 +35,7 @@ Result<RecordRequest> request_of(const Options& given) {
     return Error{.what = fmt::format("--memory-model does not know '{}'", given.memory_model),
                  .next = "choose one of: sc, tso, pso",
                  .exit = ExitCode::usage};
-  if (given.memory_model != "sc" && (given.chaos || recording.policy != "standard"))
+  if (given.memory_model != "sc" && given.variant.empty() && (given.chaos || recording.policy != "standard"))
     return Error{
         .what = fmt::format("--memory-model {} goes neither with --chaos nor with another --policy",
                             given.memory_model),
@@ -129,8 +129,8 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   const fs::path file = HEDDLE_TRY(find_program(given.command[0], fs::current_path()));
   request.input = HEDDLE_TRY(input_of(given, request));
   request.output_to_error = common.json;
-  const std::unique_ptr<RecordedProgram> program =
-      HEDDLE_TRY(RecordedProgram::open(file, record_variant_name(request.recording)));
+  const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(
+      file, given.variant.empty() ? record_variant_name(request.recording) : given.variant));
   if (common.verbose) fmt::print(stderr, "heddle: running {}\n", program->variant().string());
   const InterruptGuard guard;
   ProgressLine line(!common.quiet && !common.json && request.runs > 1);
@@ -194,6 +194,7 @@ void add_record(VerbSet& verbs) {
                  "Do not keep what the program reads: neither files nor the bytes that calls bring in");
   verb->add_option("--stdin", options->input,
                    "A file that each run reads as standard input; - takes all of heddle's own");
+  verb->add_option("--variant", options->variant, "For tests: record with this variant")->group("");
   verb->add_option("APP", options->command, "The program and its arguments")->required();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <llvm/IR/Module.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,6 +104,34 @@ Result<ControlSetup> setup_schedule(const Schedule& schedule, const fs::path& pr
                            "way since",
                            header.program, header.identity, setup.program->program().identity()),
         .next = "build the program as it was then, or hunt again: heddle hunt -- " + header.command[0]};
+  return setup;
+}
+
+Result<ControlSetup> setup_recording(const RecordingInfo& info, const fs::path& program) {
+  ControlSetup setup;
+  setup.launch.command = info.command;
+  setup.launch.folder = info.folder;
+  std::error_code ignored;
+  if (!fs::is_directory(info.folder, ignored)) {
+    if (program.empty())
+      return Error{.what = "the folder that the recording names is not there",
+                   .where = info.folder,
+                   .next = "give the program, which then runs in the current folder: --program ./app"};
+    setup.launch.folder = fs::current_path();
+  }
+  setup.program = HEDDLE_TRY(ControlledProgram::open(program.empty() ? fs::path(info.program) : program));
+  if (setup.program->program().identity() != info.identity)
+    return Error{.what = "the recording is of another program",
+                 .where = setup.program->executable(),
+                 .why = fmt::format("recorded: {}, this one: {}; it was built anew since", info.identity,
+                                    setup.program->program().identity()),
+                 .next = "give the executable that was recorded (--program), or record again"};
+  const llvm::Module& module = setup.program->program().module();
+  std::vector<std::string> wanted;
+  if (module.getFunction("getenv") != nullptr || module.getFunction("secure_getenv") != nullptr)
+    for (const std::string& setting : info.environment)
+      if (!setting.starts_with("HEDDLE") && setting.find('=') != std::string::npos) wanted.push_back(setting);
+  setup.launch.environment = HEDDLE_TRY(settings(wanted));
   return setup;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "recording/recording_info.h"
 #include "replay/program_executor.h"
 
 namespace heddle {
@@ -24,6 +25,10 @@ Result<ControlSetup> setup_command(const std::vector<std::string>& command,
 // The command of a schedule, in its folder. `program`: another place of the executable; empty: where the
 // schedule says. The error of a schedule that belongs to another program names both identities.
 Result<ControlSetup> setup_schedule(const Schedule& schedule, const std::filesystem::path& program);
+
+// The command of a recording, in its folder, with its environment if the program asks for it. `program` as
+// above.
+Result<ControlSetup> setup_recording(const RecordingInfo& info, const std::filesystem::path& program);
 
 Result<Schedule> load_schedule(const std::filesystem::path& file);
 

@@ -3,17 +3,24 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "abi/sync_kind.h"
 
 namespace heddle {
 namespace {
 
-// Recordings write 0.1 where schedules write 0:1.
+// Recordings count children from 1 and write 0.1, schedules from 0 and write 0:0.
 Result<ThreadName> name_of(const ThreadTrace& thread) {
-  std::string text = thread.name;
-  std::ranges::replace(text, '.', ':');
-  return ThreadName::parse(text);
+  ThreadName name;
+  const std::string_view text = thread.name;
+  for (size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.', dot + 1)) {
+    uint32_t child = 0;
+    std::from_chars(text.data() + dot + 1, text.data() + text.size(), child);
+    if (child == 0) return Error{.what = fmt::format("'{}' is no thread of a recording", text)};
+    name = name.child(child - 1);
+  }
+  return name;
 }
 
 bool ends_by_time(const Event& event) {

@@ -1,6 +1,5 @@
 #include "replay/interrupt.h"
 
-#include <atomic>
 #include <csignal>
 
 namespace heddle {
@@ -31,6 +30,10 @@ InterruptGuard::~InterruptGuard() {
 }
 
 bool interrupted() {
+  return flag;
+}
+
+const std::atomic<bool>& interrupt_flag() {
   return flag;
 }
 

@@ -2,6 +2,8 @@
 // says what was done so far.
 #pragma once
 
+#include <atomic>
+
 namespace heddle {
 
 // While it lives, SIGINT, SIGTERM and SIGHUP set the flag. A second SIGINT or SIGTERM ends the process at once
@@ -15,5 +17,6 @@ class InterruptGuard {
 };
 
 bool interrupted();
+const std::atomic<bool>& interrupt_flag();  // the same, for those who ask often
 
 }  // namespace heddle

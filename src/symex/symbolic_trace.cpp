@@ -66,11 +66,19 @@ class Pass {
     return input_.logs.size();
   }
 
-  std::optional<uint64_t> fault_of(size_t thread) const {
+  // A thread that failed in a call that does not come back stands there; one that died of a signal stands
+  // somewhere behind what is certain.
+  std::optional<ThreadInterpreter::Surroundings::Death> death_of(size_t thread, const DecodeEnd& end) const {
     const std::optional<RecordedFailure>& failure = input_.info.failure;
-    if (!failure || failure->thread != input_.logs[thread].name || failure->address.empty())
-      return std::nullopt;
-    return std::strtoull(failure->address.c_str(), nullptr, 0);
+    if (!has_failed(thread) || end.kind == DecodeEnd::Kind::in_call) return std::nullopt;
+    ThreadInterpreter::Surroundings::Death death;
+    if (!failure->address.empty()) death.address = std::strtoull(failure->address.c_str(), nullptr, 0);
+    if (failure->place) death.line = failure->place->line;
+    return death;
+  }
+
+  bool has_failed(size_t thread) const {
+    return input_.info.failure && input_.info.failure->thread == input_.logs[thread].name;
   }
 
   // glibc: a handle is the thread pointer.
@@ -114,12 +122,13 @@ class Pass {
                            input_.image.bytes_of(*variable->getInitializer()));
     }
     if (run.origin.maker != ThreadOrigin::kNone) machine.add_event(EventKind::start, nullptr);
+    const bool in_call = has_failed(thread) && end.kind == DecodeEnd::Kind::in_call;
     ThreadInterpreter interpreter(machine,
                                   {.read_file = input_.read_file,
                                    .made = [&](NewThread made) { add_thread(thread, std::move(made)); },
                                    .thread_of = [this](uint64_t handle) { return thread_of(handle); },
-                                   .fault = fault_of(thread),
-                                   .last_block = end.certain_blocks});
+                                   .last_block = in_call ? end.blocks : end.certain_blocks,
+                                   .death = death_of(thread, end)});
     run.end = ThreadDecoder(input_.program, input_.plan, log, interpreter).run();
     run.pending = interpreter.pending_sync();
     run.finished = log.head().end_tsc != 0;

@@ -22,7 +22,8 @@ bool ThreadInterpreter::stand_at(const llvm::Instruction& instruction, Stop stop
     lose("something happens where no code runs");
     return false;
   }
-  machine_.run_to_stop();
+  advance();
+  if (!active()) return false;
   if (next_op().instruction != &instruction || next_op().stop != stop) {
     lose(fmt::format("the recording speaks of another place: {}", source_place(instruction).text()));
     return false;
@@ -38,7 +39,8 @@ void ThreadInterpreter::enter_function(FunctionId id, EnteredBy by) {
   const FunctionOps& code = machine_.code.of(function);
   entered_.push_back(by);
   if (by == EnteredBy::outside || by == EnteredBy::callback) return machine_.push(code);
-  machine_.run_to_stop();
+  advance();
+  if (!active()) return;
   const auto* call = llvm::dyn_cast<llvm::CallBase>(next_op().instruction);
   if (call == nullptr || next_op().stop != Stop::call) return lose("a function is entered where no call is");
   if (by == EnteredBy::pointer) {
@@ -94,7 +96,8 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
   const EnteredBy entered_by = entered_.back();
   std::vector<Cell> result;
   if (by == LeftBy::returned) {
-    machine_.run_to_stop();
+    advance();
+    if (!active()) return;
     const auto* ret = llvm::dyn_cast<llvm::ReturnInst>(next_op().instruction);
     if (ret == nullptr) return lose("a function returns where it does not");
     if (ret->getReturnValue() != nullptr) {
@@ -118,7 +121,7 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
 
 void ThreadInterpreter::block(BlockId id) {
   if (!active()) return;
-  if (blocks_++ == around_.last_block) {
+  if (blocks_++ >= around_.last_block && !around_.death) {
     done_ = true;
     return;
   }
@@ -153,7 +156,8 @@ void ThreadInterpreter::block(BlockId id) {
 }
 
 void ThreadInterpreter::finish_block(const llvm::BasicBlock& next) {
-  machine_.run_to_stop();
+  advance();
+  if (!active()) return;
   const Op& op = next_op();
   if (op.stop != Stop::end) return lose("a block ends in the middle");
   take_branch(*op.instruction, next);
@@ -412,23 +416,39 @@ void ThreadInterpreter::end(const DecodeEnd& end) {
   machine_.trace.end = end.text;
   if (!active() || machine_.frames.empty() || machine_.top().block == nullptr) return;
   // What comes before the next thing that would have been told.
-  if (around_.fault) return run_to_fault();
-  machine_.run_to_stop();
+  advance();
 }
 
-// The access that the thread died of did not happen.
-void ThreadInterpreter::run_to_fault() {
+// Executes up to the next operation about which the recording says something.
+void ThreadInterpreter::advance() {
+  if (!around_.death || blocks_ < around_.last_block) return machine_.run_to_stop();
   Machine::Frame& frame = machine_.top();
   for (; next_op().stop == Stop::none; ++frame.next) {
     const Op& op = next_op();
     machine_.at(op.instruction);
-    if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(op.instruction)) {
-      const Cell& at = *machine_.value(*pointer);
-      if (!at.expression && *around_.fault - at.bits < op.type->bytes) return;
+    if (dies_at(op)) {
+      done_ = true;  // what it died of did not happen
+      return;
     }
     if (op.counts) machine_.pass(*op.instruction);
     op.run(machine_, op);
   }
+  machine_.at(next_op().instruction);
+}
+
+bool ThreadInterpreter::dies_at(const Op& op) {
+  if (around_.death->address) {
+    const llvm::Value* pointer = llvm::getLoadStorePointerOperand(op.instruction);
+    if (pointer == nullptr) return false;
+    const Cell& at = *machine_.value(*pointer);
+    return !at.expression && *around_.death->address - at.bits < op.type->bytes;
+  }
+  if (!op.instruction->isIntDivRem()) return false;
+  const llvm::DebugLoc& place = op.instruction->getDebugLoc();
+  if (around_.death->line != 0 && place && place.getLine() != around_.death->line) return false;
+  Cell divisor = *machine_.get(op.b);
+  if (divisor.expression) machine_.must_be(Constraint::Kind::fault, &divisor, op.bits, 0);
+  return divisor.bits == 0;
 }
 
 }  // namespace heddle

@@ -29,8 +29,13 @@ class ThreadInterpreter : public PathVisitor {
     std::function<std::optional<std::vector<uint8_t>>(uint64_t file, uint64_t offset, uint64_t size)> read_file;
     std::function<void(NewThread)> made;
     std::function<std::optional<uint32_t>(uint64_t handle)> thread_of;  // by its pthread_t
-    std::optional<uint64_t> fault;                                      // the address at which the thread died
     uint64_t last_block = UINT64_MAX;                                   // how many blocks are certain
+    // Of the thread that failed: behind the certain blocks it went on up to the instruction that it died of.
+    struct Death {
+      std::optional<uint64_t> address;  // that was accessed
+      uint32_t line = 0;                // of the source, 0: not known
+    };
+    std::optional<Death> death;
   };
   ThreadInterpreter(Machine& machine, Surroundings surroundings)
       : machine_(machine), around_(std::move(surroundings)) {}
@@ -60,7 +65,8 @@ class ThreadInterpreter : public PathVisitor {
   void end(const DecodeEnd& end) override;
 
  private:
-  void run_to_fault();
+  void advance();
+  bool dies_at(const Op& op);
   bool active() const { return !lost_ && !done_; }
   void lose(const std::string& why);
   bool stand_at(const llvm::Instruction& instruction, Stop stop);

@@ -1,0 +1,287 @@
+// heddle reproduce: from a recording, or a program that fails now and then, to a schedule that fails each time.
+#include <fmt/core.h>
+
+#include <thread>
+
+#include "base/duration.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "cli/control_options.h"
+#include "cli/progress_line.h"
+#include "cli/recording_text.h"
+#include "driver/record.h"
+#include "driver/recorded_trace.h"
+#include "driver/reproduce.h"
+#include "replay/controlled_program.h"
+#include "replay/interrupt.h"
+#include "solve/engines.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::string_view kDefaultEngine = "ordering";
+constexpr uint64_t kRecordedRuns = 1000;
+
+struct Options {
+  std::string output, engine = std::string(kDefaultEngine), memory_model, time, shorten_time, program, input;
+  uint64_t runs = kRecordedRuns;
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  bool no_clocks = false, no_shorten = false;
+  std::vector<std::string> what;  // a recording, or a command
+};
+
+// What a recording is of, and the trace of it.
+struct Recorded {
+  fs::path folder;
+  RecordingInfo info;
+  Trace trace;
+  SymbolicStatistics statistics;
+};
+
+// Records runs with disturbed timing until one fails; nothing if none does.
+Result<std::optional<fs::path>> record_failure(const Options& given, ProgressLine& line) {
+  RecordRequest request{.command = given.what, .output_to_error = true, .runs = given.runs};
+  request.recording.chaos = true;
+  if (!given.memory_model.empty() && given.memory_model != "sc") {
+    request.recording.chaos = false;
+    request.recording.memory_model = given.memory_model;
+  }
+  request.recording.hang_timeout_ms = 10'000;
+  request.input = HEDDLE_TRY(open_input(given.input));
+  const fs::path file = HEDDLE_TRY(find_program(given.what[0], fs::current_path()));
+  const std::unique_ptr<RecordedProgram> program =
+      HEDDLE_TRY(RecordedProgram::open(file, record_variant_name(request.recording)));
+  const RecordResult result = HEDDLE_TRY(record(*program, request, [&](const RecordState& state) {
+    line.show_now_and_then(
+        fmt::format("recording: {}, {}", counted(state.runs, "run"), duration_text(state.elapsed)));
+  }));
+  line.clear();
+  if (result.unwritten) return *result.unwritten;
+  if (result.end != RecordResult::End::failure) {
+    fmt::print(stderr, "heddle: {}no failure in {}\n",
+               result.end == RecordResult::End::interrupted ? "interrupted: " : "",
+               counted(result.state.runs, "run"));
+    return std::optional<fs::path>();
+  }
+  fmt::print(stderr, "heddle: run {} failed, recorded in {}\n", result.state.runs, result.folder.string());
+  return std::optional(result.folder);
+}
+
+bool is_recording(const Options& given) {
+  return given.what.size() == 1 && fs::is_regular_file(fs::path(given.what[0]) / kRecordingFile);
+}
+
+Result<Recorded> load(const fs::path& folder, const Options& given) {
+  Recorded out{.folder = folder, .info = HEDDLE_TRY(read_recording_info(folder))};
+  if (!out.info.failure)
+    return Error{.what = "the recording holds no failure",
+                 .where = folder,
+                 .why = fmt::format("the run {}", recording_outcome_name(out.info.outcome)),
+                 .next = "heddle record --runs 1000 --chaos -- APP"};
+  out.trace = HEDDLE_TRY(trace_of_recording(folder, given.program, {.jobs = given.jobs}, out.statistics));
+  if (out.trace.failure.kind == FailurePredicate::Kind::none)
+    return Error{.what = "nothing in the recording says which thread failed where",
+                 .where = folder,
+                 .why = out.info.failure->headline,
+                 .next = fmt::format("heddle show {}", shell_quote({folder}))};
+  return out;
+}
+
+Result<ReproduceOptions> reproduce_options(const Options& given, const RecordingInfo& info) {
+  ReproduceOptions options{.clocks = !given.no_clocks && info.options.clock, .jobs = given.jobs};
+  const std::string model = given.memory_model.empty() ? info.options.memory_model : given.memory_model;
+  options.rules = HEDDLE_TRY(ControlOptions{.memory_model = model}.rules());
+  if (info.exit_code && *info.exit_code != 0) options.rules.fail_at(static_cast<uint8_t>(*info.exit_code));
+  if (!given.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.time));
+  if (!given.shorten_time.empty()) options.shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
+  options.shorten = !given.no_shorten;
+  return options;
+}
+
+std::string_view end_word(ReproduceResult::End end) {
+  switch (end) {
+    case ReproduceResult::End::reproduced:
+      return "reproduced";
+    case ReproduceResult::End::impossible:
+      return "impossible";
+    case ReproduceResult::End::undecided:
+      return "undecided";
+    case ReproduceResult::End::not_reproduced:
+      return "not-reproduced";
+  }
+  return "";
+}
+
+ExitCode exit_code(ReproduceResult::End end) {
+  switch (end) {
+    case ReproduceResult::End::reproduced:
+      return ExitCode::ok;
+    case ReproduceResult::End::impossible:
+      return ExitCode::impossible;
+    case ReproduceResult::End::undecided:
+      return ExitCode::undecided;
+    case ReproduceResult::End::not_reproduced:
+      return ExitCode::diverged;
+  }
+  return ExitCode::internal;
+}
+
+Json to_json(const ReproduceResult& result, const Recorded& recorded, const std::string& output) {
+  Json attempts = Json::array();
+  for (const ReproduceAttempt& attempt : result.attempts) {
+    Json statistics = Json::object();
+    for (const auto& [name, number] : attempt.answer.statistics) statistics[name] = number;
+    attempts.push_back({{"clocks", attempt.clocks},
+                        {"verdict", text_of(attempt.answer.verdict)},
+                        {"seconds", static_cast<double>(attempt.solving.count()) / 1000},
+                        {"switches", attempt.answer.switches},
+                        {"preemptions", attempt.answer.preemptions},
+                        {"fewest", attempt.answer.fewest},
+                        {"why", attempt.answer.why},
+                        {"replay", attempt.replay},
+                        {"statistics", std::move(statistics)}});
+  }
+  uint64_t events = 0;
+  for (const ThreadTrace& thread : recorded.trace.threads) events += thread.events.size();
+  const bool reproduced = result.end == ReproduceResult::End::reproduced;
+  const Confirmation& confirmation = result.confirmation;
+  return {{"verdict", end_word(result.end)},
+          {"recording", recorded.folder.string()},
+          {"recorded_failure", recorded.info.failure->identity},
+          {"events", events},
+          {"shared_accesses", recorded.trace.shared_accesses},
+          {"approximations", recorded.trace.approximations.size()},
+          {"attempts", std::move(attempts)},
+          {"failure", reproduced ? confirmation.best.failure->to_json() : Json()},
+          {"match", result.matched == FailureMatch::same ? "same"
+                    : reproduced                         ? "cause"
+                                                         : "none"},
+          {"confirmed", confirmation.confirmed},
+          {"measures", reproduced ? measures_json(measure(confirmation.best.schedule)) : Json()},
+          {"schedule", output.empty() ? Json() : Json(output)}};
+}
+
+void print_attempts(const ReproduceResult& result) {
+  for (const ReproduceAttempt& attempt : result.attempts) {
+    fmt::print(stderr, "  {} the recorded clocks: {}", attempt.clocks ? "with" : "without",
+               attempt.answer.verdict == SolveVerdict::found ? "an order" : text_of(attempt.answer.verdict));
+    if (!attempt.answer.why.empty()) fmt::print(stderr, " ({})", attempt.answer.why);
+    fmt::print(stderr, " after {}", duration_text(attempt.solving));
+    fmt::print(stderr, "{}{}\n", attempt.replay.empty() ? "" : "; ", attempt.replay);
+  }
+}
+
+void print_reproduced(const ReproduceResult& result, const Recorded& recorded, const std::string& output) {
+  const Confirmation& confirmation = result.confirmation;
+  const ScheduleMeasures measures = measure(confirmation.best.schedule);
+  fmt::print(stderr, "heddle: {}", confirmation.best.failure->report());
+  fmt::print(stderr, "heddle: reproduced: {}\n", confirmation.best.failure->identity);
+  if (result.matched == FailureMatch::cause)
+    fmt::print(stderr, "  the recording has what came of it: {}\n", recorded.info.failure->identity);
+  const SolveAnswer& answer = result.attempts.back().answer;
+  fmt::print(stderr, "  {} and {}{}; an order was found in {}\n", counted(measures.preemptions, "preemption"),
+             measures.switches == 1 ? "1 switch" : fmt::format("{} switches", measures.switches),
+             answer.fewest && answer.preemptions == measures.preemptions ? ", proved to be the fewest" : "",
+             duration_text(result.attempts.back().solving));
+  fmt::print(stderr, "  replayed {} times in fresh processes: the same failure {} times\n",
+             std::max<uint64_t>(confirmation.confirmed, 1), confirmation.confirmed);
+  if (!output.empty())
+    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n        heddle replay {} --gdb\n",
+               output, shell_quote({output}), shell_quote({output}));
+}
+
+void print_result(const ReproduceResult& result, const Recorded& recorded, const std::string& output,
+                  MemoryModel model) {
+  if (result.end == ReproduceResult::End::reproduced) return print_reproduced(result, recorded, output);
+  fmt::print(stderr, "heddle: {}\n", recorded.info.failure->headline);
+  switch (result.end) {
+    case ReproduceResult::End::impossible:
+      fmt::print(stderr, "heddle: proved impossible under {}: no order of the recorded events leads there\n",
+                 text_of(model));
+      if (model == MemoryModel::sc)
+        fmt::print(stderr, "  next: heddle reproduce --memory-model tso {}\n", shell_quote({recorded.folder}));
+      break;
+    case ReproduceResult::End::not_reproduced:
+      fmt::print(stderr, "heddle: not reproduced: an order was found, but no run showed the failure\n");
+      break;
+    default:
+      fmt::print(stderr, "heddle: {}\n", interrupted() ? "interrupted" : "undecided");
+  }
+  print_attempts(result);
+  for (size_t i = 0; i < recorded.trace.approximations.size() && i < 3; ++i)
+    fmt::print(stderr, "  approximation: {}\n", recorded.trace.approximations[i].what);
+}
+
+Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
+  const std::unique_ptr<Engine> engine = HEDDLE_TRY(make_engine(given.engine));
+  HEDDLE_TRY(check_output(given.output));
+  const InterruptGuard guard;
+  ProgressLine line(!common.quiet && !common.json);
+  fs::path folder = given.what[0];
+  if (!is_recording(given)) {
+    const std::optional<fs::path> recorded = HEDDLE_TRY(record_failure(given, line));
+    if (!recorded) return interrupted() ? ExitCode::undecided : ExitCode::ok;
+    folder = *recorded;
+  }
+  line.show("following each thread");
+  const Recorded recorded = HEDDLE_TRY(load(folder, given));
+  const ReproduceOptions options = HEDDLE_TRY(reproduce_options(given, recorded.info));
+  ControlSetup setup = HEDDLE_TRY(setup_recording(recorded.info, given.program));
+  setup.launch.input = HEDDLE_TRY(open_input(given.input));
+  ProgramExecutor executor(*setup.program, setup.launch);
+  std::string output = given.output;
+  ReproduceEvents events;
+  events.progress = [&](const std::string& text) { line.show_now_and_then(text); };
+  events.found = [&](const Execution& execution) -> Result<void> {
+    if (!execution.schedule_complete) return {};
+    if (output.empty())
+      output = HEDDLE_TRY(save_new_schedule(setup.program->executable(), execution.schedule)).string();
+    else
+      HEDDLE_TRY(save_schedule(output, execution.schedule));
+    return {};
+  };
+  const Result<ReproduceResult> result =
+      reproduce(recorded.trace, *recorded.info.failure, *engine, executor, options, events);
+  line.clear();
+  if (!result) return result.error();
+  if (common.json)
+    print_json(to_json(*result, recorded, output));
+  else
+    print_result(*result, recorded, output, options.rules.memory_model);
+  return exit_code(result->end);
+}
+
+}  // namespace
+
+void add_reproduce(VerbSet& verbs) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = verbs.add(
+      "reproduce", "From a recorded failure to a schedule that fails each time",
+      "  heddle reproduce app.rec                    a recording that heddle record made\n"
+      "  heddle reproduce -- ./app input             record runs until one fails, then the same\n"
+      "  heddle reproduce --memory-model tso app.rec with store buffers, as on x86\n"
+      "Exit codes: 0 reproduced (or no run failed), 11 proved impossible under the memory model, 12 undecided, "
+      "13 an\norder was found but no run showed the failure.",
+      [options](const CommonOptions& common) { return run_verb(*options, common); });
+  verb->add_option(
+      "-o,--output", options->output,
+      "Where the schedule goes; default APP.heddle, APP.1.heddle, ...: the first that is not there yet");
+  verb->add_option("--engine", options->engine, fmt::format("How to solve (default {})", kDefaultEngine));
+  verb->add_option("--memory-model", options->memory_model, "sc, tso or pso (default: that of the recording)");
+  verb->add_option("--time", options->time, "How long to solve at most (default 5m)")->check(duration_value());
+  verb->add_option("--jobs", options->jobs, "Threads to use (default: one per processor)")
+      ->check(whole_number(1));
+  verb->add_flag("--no-clocks", options->no_clocks, "Do not use the recorded time stamps");
+  verb->add_flag("--no-shorten", options->no_shorten, "Keep the schedule as it was found");
+  verb->add_option("--shorten-time", options->shorten_time,
+                   "How long to look for shorter schedules (default 20s)")
+      ->check(duration_value());
+  verb->add_option("--program", options->program, "The executable, when it is not where it was recorded");
+  verb->add_option("--runs", options->runs, "How many runs to record at most (default 1000)")
+      ->check(whole_number(1));
+  verb->add_option("--stdin", options->input,
+                   "A file that each run reads as standard input; - takes all of heddle's own");
+  verb->add_option("WHAT", options->what, "A recording, or the program and its arguments")->required();
+}
+
+}  // namespace heddle

@@ -1,0 +1,120 @@
+#include "driver/reproduce.h"
+
+#include <fmt/core.h>
+
+#include "driver/order_guide.h"
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+std::string what_happened(const Execution& run) {
+  switch (run.outcome) {
+    case Outcome::passed:
+      return "the run that followed it passed";
+    case Outcome::failed:
+      return fmt::format("the run that followed it failed otherwise: {}", run.failure->identity);
+    case Outcome::diverged:
+      return fmt::format("no run can follow it: thread {} at {}: {}", run.thread.text(), place_text(run.place),
+                         run.text);
+    default:
+      return fmt::format("the run that followed it did not come to an end: {}", run.text);
+  }
+}
+
+class Reproducer {
+ public:
+  Reproducer(const Trace& trace, const RecordedFailure& failure, Engine& engine, Executor& executor,
+             const ReproduceOptions& options, const ReproduceEvents& events)
+      : trace_(trace),
+        failure_(failure),
+        engine_(engine),
+        executor_(executor),
+        options_(options),
+        events_(events) {
+    if (options.time) deadline_ = Clock::now() + *options.time;
+  }
+
+  Result<ReproduceResult> run() {
+    if (options_.clocks && !HEDDLE_TRY(attempt(true))) HEDDLE_TRY(attempt(false));
+    if (!options_.clocks) HEDDLE_TRY(attempt(false));
+    if (result_.end == ReproduceResult::End::reproduced) HEDDLE_TRY(finish());
+    return std::move(result_);
+  }
+
+ private:
+  // Whether that was the end.
+  Result<bool> attempt(bool clocks) {
+    const Problem problem{.trace = &trace_, .model = options_.rules.memory_model, .clocks = clocks};
+    ReproduceAttempt& attempt = result_.attempts.emplace_back(ReproduceAttempt{.clocks = clocks});
+    const Clock::time_point begin = Clock::now();
+    SolveLimits limits{.deadline = deadline_, .stop = &interrupt_flag(), .jobs = options_.jobs};
+    // What the clocks leave is little: if that takes long, they are wrong.
+    if (clocks && deadline_) limits.deadline = begin + (*deadline_ - begin) / 2;
+    limits.progress = events_.progress;
+    attempt.answer = engine_.solve(problem, limits);
+    attempt.solving = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    switch (attempt.answer.verdict) {
+      case SolveVerdict::impossible:
+        result_.end = clocks ? ReproduceResult::End::undecided : ReproduceResult::End::impossible;
+        return false;
+      case SolveVerdict::undecided:
+        result_.end = ReproduceResult::End::undecided;
+        return interrupted();
+      case SolveVerdict::found:
+        return follow(attempt);
+    }
+    return false;
+  }
+
+  Result<bool> follow(ReproduceAttempt& attempt) {
+    const Guide guide = HEDDLE_TRY(guide_of(trace_, attempt.answer.order));
+    events_.progress("replaying");
+    Execution run = HEDDLE_TRY(
+        executor_.execute({.guide = &guide, .rules = options_.rules, .fresh = true, .keep_schedule = true}));
+    if (run.failure) result_.matched = match(failure_, *run.failure);
+    if (run.outcome != Outcome::failed || result_.matched == FailureMatch::none) {
+      attempt.replay = what_happened(run);
+      result_.end = interrupted() ? ReproduceResult::End::undecided : ReproduceResult::End::not_reproduced;
+      return interrupted();
+    }
+    result_.end = ReproduceResult::End::reproduced;
+    result_.confirmation.best = std::move(run);
+    return true;
+  }
+
+  Result<void> finish() {
+    HEDDLE_TRY(events_.found(result_.confirmation.best));
+    result_.confirmation = HEDDLE_TRY(
+        confirm(std::move(result_.confirmation.best), executor_, options_.rules, options_.confirmations));
+    HEDDLE_TRY(events_.found(result_.confirmation.best));
+    if (!options_.shorten || result_.confirmation.confirmed < options_.confirmations || interrupted())
+      return {};
+    events_.progress("looking for fewer switches");
+    HEDDLE_TRY(shorten(result_.confirmation, executor_, options_.rules, options_.shorten_time));
+    return events_.found(result_.confirmation.best);
+  }
+
+  const Trace& trace_;
+  const RecordedFailure& failure_;
+  Engine& engine_;
+  Executor& executor_;
+  const ReproduceOptions& options_;
+  const ReproduceEvents& events_;
+  std::optional<Clock::time_point> deadline_;
+  ReproduceResult result_;
+};
+
+}  // namespace
+
+Result<ReproduceResult> reproduce(const Trace& trace, const RecordedFailure& failure, Engine& engine,
+                                  Executor& executor, const ReproduceOptions& options,
+                                  const ReproduceEvents& events) {
+  HEDDLE_CHECK(trace.failure.kind != FailurePredicate::Kind::none);
+  return Reproducer(trace, failure, engine, executor, options, events).run();
+}
+
+}  // namespace heddle

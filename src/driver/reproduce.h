@@ -1,0 +1,64 @@
+// heddle reproduce: from a recorded failure to a schedule that shows it again, checked by running it.
+//
+// The trace of the recording becomes a problem; an engine finds an order of its events; a controlled run
+// follows the order. Only a run that fails as the recorded one did is a result. What the clocks of the
+// recording say is used at first: it leaves little to search. It is an assumption, so without a result it is
+// dropped.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/confirm.h"
+#include "driver/failure_match.h"
+#include "solve/engine.h"
+#include "trace/trace.h"
+
+namespace heddle {
+
+struct ReproduceOptions {
+  RunRules rules;                                                           // with the memory model
+  bool clocks = true;                                                       // of the recording may be used
+  std::optional<std::chrono::milliseconds> time = std::chrono::minutes(5);  // for solving
+  unsigned jobs = 1;
+  unsigned confirmations = 3;
+  bool shorten = true;
+  std::chrono::milliseconds shorten_time = std::chrono::seconds(20);
+};
+
+// One problem that was given to the engine, and what became of its answer.
+struct ReproduceAttempt {
+  bool clocks = false;
+  SolveAnswer answer;
+  std::chrono::milliseconds solving{};
+  std::string replay;  // of a found order: why the run is no result; empty: it is
+};
+
+struct ReproduceResult {
+  enum class End {
+    reproduced,
+    impossible,      // no order explains the recording under this memory model
+    undecided,       // time, Ctrl-C
+    not_reproduced,  // orders were found, but no run that follows them fails so
+  };
+  End end = End::undecided;
+  std::vector<ReproduceAttempt> attempts;  // the last one decided
+  FailureMatch matched = FailureMatch::none;
+  Confirmation confirmation;  // reproduced
+};
+
+struct ReproduceEvents {
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  // Called again with each better schedule: to be written at once.
+  std::function<Result<void>(const Execution&)> found = [](const Execution&) -> Result<void> { return {}; };
+};
+
+// Requires: trace.failure.kind is not none.
+Result<ReproduceResult> reproduce(const Trace& trace, const RecordedFailure& failure, Engine& engine,
+                                  Executor& executor, const ReproduceOptions& options,
+                                  const ReproduceEvents& events);
+
+}  // namespace heddle

@@ -1,0 +1,35 @@
+#include "solve/engines.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "solve/ordering.h"
+
+namespace heddle {
+namespace {
+
+struct Known {
+  std::string_view name;
+  std::unique_ptr<Engine> (*make)();
+};
+constexpr std::array kEngines = {Known{"ordering", make_ordering_engine}};
+
+}  // namespace
+
+std::vector<std::string_view> engine_names() {
+  std::vector<std::string_view> out;
+  for (const Known& engine : kEngines) out.push_back(engine.name);
+  return out;
+}
+
+Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
+  for (const Known& engine : kEngines)
+    if (engine.name == name) return engine.make();
+  return Error{.what = fmt::format("--engine does not know '{}'", name),
+               .next = fmt::format("choose one of: {}", fmt::join(engine_names(), ", ")),
+               .exit = ExitCode::usage};
+}
+
+}  // namespace heddle

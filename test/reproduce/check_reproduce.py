@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The whole way, on test/programs: record runs until one fails, reproduce that failure from the recording, replay its schedule.
+
+    check_reproduce.py [--models sc,tso,pso] [--policy P] [--runs N] [--times N] [--jobs N] [--verbose] SCRATCH [PATTERN...]
+
+A program whose failure does not show natively (a freed block that nobody misses) cannot be recorded: that is said and not counted as wrong.
+"""
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), "record")]
+import check_programs  # noqa: E402
+
+
+def run(command, timeout):
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", "late")
+
+
+def check(program, number, options):
+    """(verdict, what to say)"""
+    base, suffix = os.path.splitext(program.name)
+    executable = os.path.join(options.scratch, base)
+    level = check_programs.LEVELS[number % 3]
+    command = ["heddle", *check_programs.COMPILER[suffix], level, "-g", "-pthread", program.path, "-o", executable]
+    built = run(command, 120)
+    if built.returncode != 0:
+        return "wrong", f"does not compile: {' '.join(command)}\n{built.stderr[-500:]}"
+    recording, schedule = executable + ".rec", executable + ".heddle"
+    run(["rm", "-rf", recording, schedule], 20)
+    how = ["--policy", options.policy, "--chaos"] if program.model == "sc" else ["--memory-model", program.model]
+    recorded = run(["heddle", "record", "-q", *how, "--runs", str(options.runs), "--time", "60s", "--hang-timeout", "2s", "-o", recording, "--",
+                    executable, *program.args], 120)
+    if recorded.returncode != 10:
+        return "unseen", f"no failure was recorded (exit code {recorded.returncode})"
+    command = ["heddle", "reproduce", "--json", "--time", f"{options.time}s", "--shorten-time", "2s", "-o", schedule, recording]
+    result = run(command, options.time + 120)
+    try:
+        answer = json.loads(result.stdout)
+    except ValueError:
+        return "wrong", f"{' '.join(command)}: exit code {result.returncode}: {result.stderr[-600:].strip()}"
+    attempts = "; ".join(f"{'with' if a['clocks'] else 'without'} clocks: {a['verdict']} {a['seconds']} s {a['why']} {a['replay']}" for a in answer["attempts"])
+    if answer["verdict"] != "reproduced":
+        return answer["verdict"], f"{answer['recorded_failure']}: {attempts} ({answer['events']} events, {answer['approximations']} approximations)"
+    kind = answer["failure"]["kind"]
+    if kind != program.failure and kind not in program.also:
+        return "wrong", f"reproduced {kind}, the program's failure is {program.failure}"
+    replayed = run(["heddle", "replay", "-q", "--times", str(options.times), schedule], 120)
+    if replayed.returncode != 0:
+        return "wrong", f"heddle replay --times {options.times} {schedule}: {replayed.stderr[-400:].strip()}"
+    measures = answer["measures"]
+    return "reproduced", f"{answer['events']} events, {measures['preemptions']} preemptions, {measures['switches']} switches, {answer['attempts'][-1]['seconds']} s"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scratch")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    parser.add_argument("--models", default="sc,tso,pso")
+    parser.add_argument("--policy", default="standard")
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--time", type=int, default=60, help="for solving, in seconds")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    options.scratch = os.path.abspath(options.scratch)
+    os.makedirs(options.scratch, exist_ok=True)
+    programs = [p for p in check_programs.load_catalogue() if p.model in options.models.split(",")
+                and (not options.patterns or any(fnmatch.fnmatch(p.name, pattern) for pattern in options.patterns))]
+    verdicts = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for program, (verdict, text) in zip(programs, pool.map(lambda pair: check(pair[1], pair[0], options), enumerate(programs))):
+            verdicts[verdict] += 1
+            if options.verbose or verdict not in ("reproduced", "unseen"):
+                print(f"{program.name}: {verdict}: {text}", flush=True)
+    print(f"{len(programs)} programs: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
+    sys.exit(0 if set(verdicts) <= {"reproduced", "unseen"} else 1)
+
+
+main()
