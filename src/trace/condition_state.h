@@ -20,6 +20,10 @@ class ConditionState {
   }
   void broadcast(uint64_t time) { last_broadcast_ = time; }
 
+  uint64_t waiters() const { return waiters_; }
+  const std::set<uint64_t>& signals() const { return signals_; }  // times of those that woke nobody yet
+  uint64_t last_broadcast() const { return last_broadcast_; }
+
   bool is_woken(uint64_t began) const {
     return last_broadcast_ > began || signals_.upper_bound(began) != signals_.end();
   }
@@ -32,7 +36,7 @@ class ConditionState {
  private:
   uint64_t waiters_ = 0;
   uint64_t last_broadcast_ = 0;
-  std::set<uint64_t> signals_;  // their times; those that woke nobody yet
+  std::set<uint64_t> signals_;
 };
 
 }  // namespace heddle

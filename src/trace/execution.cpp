@@ -20,19 +20,6 @@ Evaluation TraceExecution::verdict(Evaluation::Kind kind, uint32_t thread, uint3
           .undecided = undecided_};
 }
 
-bool TraceExecution::needs_empty_buffer(const Event& event) const {
-  switch (event.kind) {
-    case EventKind::read:
-      return false;
-    case EventKind::write:
-      return event.direct || event.order == AccessOrder::seq_cst;
-    case EventKind::fence:
-      return event.order == AccessOrder::seq_cst;
-    default:
-      return true;
-  }
-}
-
 std::optional<Evaluation> TraceExecution::refusal(const OrderItem& item) const {
   using Kind = Evaluation::Kind;
   const auto refused = [&](Kind kind) { return verdict(kind, item.thread, item.event); };
@@ -94,8 +81,7 @@ void TraceExecution::write(uint32_t index, uint32_t number, uint64_t address) {
   for (uint32_t i = 0; i < event.size; ++i)
     bytes[i] = {.value = static_cast<uint8_t>(value.words[i / 8] >> i % 8 * 8), .certain = value.certain};
   if (model_ != MemoryModel::sc && !needs_empty_buffer(event)) {
-    const bool release = event.order == AccessOrder::release || event.order == AccessOrder::acq_rel;
-    thread.buffer.add(number, address, bytes, release);
+    thread.buffer.add(number, address, bytes, releases(event.order));
     return;
   }
   for (uint32_t i = 0; i < event.size; ++i) memory_.set(address + i, bytes[i]);
@@ -151,8 +137,7 @@ std::optional<Evaluation> TraceExecution::perform(const OrderItem& item) {
     written_words_.clear();
     thread.values.set_read(item.event, read_words_, true);
   } else if (event.kind == EventKind::fence) {
-    if (event.order == AccessOrder::release || event.order == AccessOrder::acq_rel)
-      thread.buffer.release_fence();
+    if (releases(event.order)) thread.buffer.release_fence();
   } else {
     sync_.perform(item.thread, event);
   }

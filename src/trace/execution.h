@@ -38,7 +38,6 @@ class TraceExecution {
   };
 
   Evaluation verdict(Evaluation::Kind kind, uint32_t thread, uint32_t event, uint32_t constraint = 0) const;
-  bool needs_empty_buffer(const Event& event) const;
   std::optional<uint64_t> address_of(Thread& thread, const Event& event);  // none: outside of its object
   void read(uint32_t thread, uint32_t number, uint64_t address);
   void write(uint32_t thread, uint32_t number, uint64_t address);

@@ -24,11 +24,10 @@ const uint64_t* ExprValues::words(Expr e) const {
 }
 
 bool ExprValues::is_certain(const ExprNode& node) const {
-  if (node.op == ExprOp::ite && states_[node.a] == kCertain)
-    return states_[values_[node.a] != 0 ? node.b : node.c] == kCertain;
-  for (const Expr operand : operands_of(node))
-    if (operand && states_[operand.number] != kCertain) return false;
-  return true;
+  std::array<bool, 3> certain;
+  const std::array<Expr, 3> operands = operands_of(node);
+  for (unsigned i = 0; i < 3; ++i) certain[i] = !operands[i] || states_[operands[i].number] == kCertain;
+  return is_node_certain(node, certain, values_[operands[0].number] != 0);
 }
 
 // requires: its operands are evaluated

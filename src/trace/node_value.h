@@ -22,4 +22,11 @@ using NodeOperands = std::array<NodeOperand, 3>;  // as operands_of() has them
 bool evaluate_node(const ExprNode& node, const NodeOperands& operands, const MathFunction* function,
                    uint64_t* out);
 
+// Whether the value depends on nothing unknown, given whether its operands do: which of an ite's matters is
+// known if its condition (its first operand: `condition`) is.
+constexpr bool is_node_certain(const ExprNode& node, const std::array<bool, 3>& operands, bool condition) {
+  if (node.op == ExprOp::ite && operands[0]) return operands[condition ? 1 : 2];
+  return operands[0] && operands[1] && operands[2];
+}
+
 }  // namespace heddle

@@ -5,12 +5,6 @@
 namespace heddle {
 namespace {
 
-template <class T>
-T state_of(const std::unordered_map<uint64_t, T>& objects, uint64_t address) {
-  const auto found = objects.find(address);
-  return found == objects.end() ? T{} : found->second;
-}
-
 // The first of the blocks that ends after the address.
 auto first_after(const std::map<uint64_t, uint64_t>& blocks, uint64_t address) {
   auto next = blocks.upper_bound(address);
@@ -33,8 +27,14 @@ SyncState::SyncState(const Trace& trace) : threads_(trace.threads.size()) {
       if (event.kind == EventKind::create) threads_[event.address].created = false;
 }
 
+const SyncState::Object& SyncState::object(uint64_t address) const {
+  static const Object kUntouched;
+  const auto found = objects_.find(address);
+  return found == objects_.end() ? kUntouched : found->second;
+}
+
 uint64_t SyncState::semaphore(uint64_t address) const {
-  return state_of(semaphores_, address);
+  return object(address).semaphore;
 }
 
 bool SyncState::is_released(uint64_t address) const {
@@ -45,7 +45,7 @@ bool SyncState::is_released(uint64_t address) const {
 // ---- what can be done
 
 bool SyncState::can_lock(uint32_t thread, uint64_t mutex, bool recursive) const {
-  const uint32_t holder = state_of(mutexes_, mutex).holder;
+  const uint32_t holder = object(mutex).mutex.holder;
   return holder == kNobody || (recursive && holder == thread);
 }
 
@@ -53,12 +53,11 @@ bool SyncState::can_end_wait(uint32_t thread, const Event& event) const {
   const Thread& waiter = threads_[thread];
   if (!waiter.waits || !can_lock(thread, event.second, event.recursive)) return false;
   if (event.kind == EventKind::wait_timeout) return true;
-  const auto condition = conditions_.find(event.address);
-  return condition != conditions_.end() && condition->second.is_woken(waiter.wait_began);
+  return object(event.address).condition.is_woken(waiter.wait_began);
 }
 
 bool SyncState::can_arrive(const Event& event) const {
-  const Barrier barrier = state_of(barriers_, event.address);
+  const Barrier barrier = object(event.address).barrier;
   return barrier.count == 0 || (barrier.arrived + 1 == barrier.count) == (event.second != 0);
 }
 
@@ -76,27 +75,27 @@ bool SyncState::is_enabled(uint32_t thread, const Event& event) const {
     case EventKind::unlock:
     case EventKind::wait_begin: {
       const uint64_t mutex = event.kind == EventKind::unlock ? at : event.second;
-      return !event.recursive || state_of(mutexes_, mutex).holder == thread;
+      return !event.recursive || object(mutex).mutex.holder == thread;
     }
     case EventKind::wait_end:
     case EventKind::wait_timeout:
       return can_end_wait(thread, event);
     case EventKind::read_lock:
-      return state_of(locks_, at).writer == kNobody;
+      return object(at).lock.writer == kNobody;
     case EventKind::read_lock_failed:
-      return state_of(locks_, at).writer != kNobody;
+      return object(at).lock.writer != kNobody;
     case EventKind::read_unlock:
-      return state_of(locks_, at).readers > 0;
+      return object(at).lock.readers > 0;
     case EventKind::write_lock:
-      return state_of(locks_, at).writer == kNobody && state_of(locks_, at).readers == 0;
+      return object(at).lock.writer == kNobody && object(at).lock.readers == 0;
     case EventKind::write_lock_failed:
-      return state_of(locks_, at).writer != kNobody || state_of(locks_, at).readers > 0;
+      return object(at).lock.writer != kNobody || object(at).lock.readers > 0;
     case EventKind::write_unlock:
-      return state_of(locks_, at).writer == thread;
+      return object(at).lock.writer == thread;
     case EventKind::barrier_arrive:
       return can_arrive(event);
     case EventKind::barrier_leave: {
-      const Barrier barrier = state_of(barriers_, at);
+      const Barrier barrier = object(at).barrier;
       return barrier.count == 0 || threads_[thread].last || barrier.round != threads_[thread].round;
     }
     case EventKind::semaphore_wait:
@@ -106,13 +105,13 @@ bool SyncState::is_enabled(uint32_t thread, const Event& event) const {
     case EventKind::join:
       return threads_[at].exited;
     case EventKind::once_begin:
-      return !state_of(onces_, at).done && state_of(onces_, at).runner == kNobody;
+      return !object(at).once.done && object(at).once.runner == kNobody;
     case EventKind::once_done:
-      return state_of(onces_, at).runner == thread;
+      return object(at).once.runner == thread;
     case EventKind::once_passed:
-      return state_of(onces_, at).done;
+      return object(at).once.done;
     case EventKind::destroy:
-      return state_of(barriers_, at).arrived == 0 && state_of(barriers_, at).inside == 0;
+      return object(at).barrier.arrived == 0 && object(at).barrier.inside == 0;
     case EventKind::allocate:
       return is_free(at, event.size);
     case EventKind::release:
@@ -125,32 +124,31 @@ bool SyncState::is_enabled(uint32_t thread, const Event& event) const {
 // ---- doing it
 
 void SyncState::lock(uint32_t thread, uint64_t mutex) {
-  Mutex& state = mutexes_[mutex];
+  Mutex& state = objects_[mutex].mutex;
   state.holder = thread;
   ++state.levels;
 }
 
 void SyncState::unlock(uint64_t mutex, bool recursive) {
-  Mutex& state = mutexes_[mutex];
+  Mutex& state = objects_[mutex].mutex;
   if (recursive && --state.levels > 0) return;
   state = {};
 }
 
 void SyncState::forget(uint64_t address) {
-  mutexes_.erase(address);
-  locks_.erase(address);
-  semaphores_.erase(address);
-  onces_.erase(address);
-  const auto barrier = barriers_.find(address);
-  if (barrier != barriers_.end()) barrier->second.count = 0;
+  Object& forgotten = objects_[address];
+  Object fresh{.condition = std::move(forgotten.condition), .barrier = forgotten.barrier};
+  fresh.barrier.count = 0;
+  forgotten = std::move(fresh);
 }
 
 void SyncState::perform_wait(uint32_t thread, const Event& event) {
   Thread& waiter = threads_[thread];
-  ConditionState& condition = conditions_[event.address];
+  ConditionState& condition = objects_[event.address].condition;
   if (event.kind == EventKind::wait_begin) {
     unlock(event.second, event.recursive);
     waiter.waits = true;
+    waiter.condition = event.address;
     waiter.wait_began = ++time_;
     condition.begin_wait();
     return;
@@ -161,11 +159,13 @@ void SyncState::perform_wait(uint32_t thread, const Event& event) {
 }
 
 void SyncState::perform_barrier(uint32_t thread, const Event& event) {
-  Barrier& barrier = barriers_[event.address];
+  Barrier& barrier = objects_[event.address].barrier;
   Thread& state = threads_[thread];
   if (barrier.count == 0) return;
   if (event.kind == EventKind::barrier_leave) {
     if (!state.last && barrier.inside > 0) --barrier.inside;
+    state.round = 0;
+    state.last = false;
     return;
   }
   state.round = barrier.round;
@@ -204,29 +204,29 @@ void SyncState::perform(uint32_t thread, const Event& event) {
     case EventKind::wait_timeout:
       return perform_wait(thread, event);
     case EventKind::signal:
-      return conditions_[at].signal(++time_);
+      return objects_[at].condition.signal(++time_);
     case EventKind::broadcast:
-      return conditions_[at].broadcast(++time_);
+      return objects_[at].condition.broadcast(++time_);
     case EventKind::read_lock:
-      ++locks_[at].readers;
+      ++objects_[at].lock.readers;
       return;
     case EventKind::read_unlock:
-      --locks_[at].readers;
+      --objects_[at].lock.readers;
       return;
     case EventKind::write_lock:
-      locks_[at].writer = thread;
+      objects_[at].lock.writer = thread;
       return;
     case EventKind::write_unlock:
-      locks_[at].writer = kNobody;
+      objects_[at].lock.writer = kNobody;
       return;
     case EventKind::barrier_arrive:
     case EventKind::barrier_leave:
       return perform_barrier(thread, event);
     case EventKind::semaphore_wait:
-      --semaphores_[at];
+      --objects_[at].semaphore;
       return;
     case EventKind::semaphore_post:
-      ++semaphores_[at];
+      ++objects_[at].semaphore;
       return;
     case EventKind::create:
       threads_[at].created = true;
@@ -235,14 +235,14 @@ void SyncState::perform(uint32_t thread, const Event& event) {
       threads_[thread].exited = true;
       return;
     case EventKind::once_begin:
-      onces_[at].runner = thread;
+      objects_[at].once.runner = thread;
       return;
     case EventKind::once_done:
-      onces_[at] = {.done = event.second == 0};
+      objects_[at].once = {.done = event.second == 0};
       return;
     case EventKind::init:
       forget(at);
-      semaphores_[at] = barriers_[at].count = event.second;
+      objects_[at].semaphore = objects_[at].barrier.count = event.second;
       return;
     case EventKind::destroy:
       return forget(at);

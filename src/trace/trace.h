@@ -99,6 +99,23 @@ constexpr bool reads_value(EventKind kind) {
 constexpr bool writes_value(EventKind kind) {
   return kind == EventKind::write || kind == EventKind::update;
 }
+// Under TSO and PSO: comes only when all that the thread wrote before is visible.
+constexpr bool needs_empty_buffer(const Event& event) {
+  switch (event.kind) {
+    case EventKind::read:
+      return false;
+    case EventKind::write:
+      return event.direct || event.order == AccessOrder::seq_cst;
+    case EventKind::fence:
+      return event.order == AccessOrder::seq_cst;
+    default:
+      return true;
+  }
+}
+// Of buffered writes and of fences: what was written before becomes visible first.
+constexpr bool releases(AccessOrder order) {
+  return order == AccessOrder::release || order == AccessOrder::acq_rel;
+}
 
 // Where an event or constraint is: an instruction, and who called.
 struct TracePlace {

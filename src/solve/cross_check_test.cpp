@@ -1,0 +1,71 @@
+// The engines against the brute force, on random small problems: whether there is an answer, the fewest
+// preemptions, and that answers hold. HEDDLE_CROSS_CHECKS says how many for each memory model;
+// HEDDLE_CROSS_SEED with which number they begin.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "solve/brute_force.h"
+#include "solve/order_measures.h"
+#include "solve/random_problem.h"
+#include "solve/search_engine.h"
+
+namespace heddle {
+namespace {
+
+constexpr size_t kMostPoints = 5'000;
+
+uint64_t from_environment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void check(const Problem& problem, const SolveAnswer& answer, const BruteForceAnswer& expected) {
+  if (expected.kind == BruteForceAnswer::Kind::impossible) {
+    EXPECT_EQ(text_of(answer.verdict), "impossible") << answer.why;
+    return;
+  }
+  ASSERT_EQ(text_of(answer.verdict), "found") << answer.why << ", expected " << expected.preemptions;
+  const Evaluation evaluation = evaluate(*problem.trace, problem.model, answer.order);
+  EXPECT_EQ(evaluation.kind, Evaluation::Kind::holds) << evaluation.text(*problem.trace);
+  EXPECT_TRUE(respects_facts(problem, answer.order));
+  const OrderMeasures measures = measure(problem, answer.order);
+  EXPECT_EQ(answer.preemptions, measures.preemptions);
+  EXPECT_EQ(answer.switches, measures.switches);
+  if (answer.fewest)
+    EXPECT_EQ(answer.preemptions, expected.preemptions);
+  else
+    EXPECT_GE(answer.preemptions, expected.preemptions);
+}
+
+class CrossCheck : public testing::TestWithParam<MemoryModel> {};
+
+TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
+  const uint64_t first = from_environment("HEDDLE_CROSS_SEED", 0);
+  const uint64_t count = from_environment("HEDDLE_CROSS_CHECKS", 60);
+  uint64_t found = 0, impossible = 0, preempted = 0;
+  for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    const RandomProblem random = random_problem(seed, GetParam());
+    const BruteForceAnswer expected = BruteForce(random.problem).solve(kMostPoints);
+    if (expected.kind == BruteForceAnswer::Kind::too_large) continue;
+    const bool has_answer = expected.kind == BruteForceAnswer::Kind::found;
+    (has_answer ? found : impossible) += 1;
+    preempted += expected.preemptions > 0;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const SolveAnswer answer = make_search_engine()->solve(random.problem, {.jobs = seed % 2 == 0 ? 1u : 2u});
+    EXPECT_EQ(answer.fewest, has_answer);
+    check(random.problem, answer, expected);
+  }
+  RecordProperty("found", std::to_string(found));
+  RecordProperty("impossible", std::to_string(impossible));
+  RecordProperty("preempted", std::to_string(preempted));
+  EXPECT_GT(found, count / 3);
+  EXPECT_GT(impossible, count / 6);
+  EXPECT_GT(preempted, count / 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CrossCheck, testing::Values(MemoryModel::sc, MemoryModel::tso, MemoryModel::pso),
+                         [](const auto& info) { return std::string(text_of(info.param)); });
+
+}  // namespace
+}  // namespace heddle
