@@ -7,6 +7,7 @@
 
 #include "solve/brute_force.h"
 #include "solve/order_measures.h"
+#include "solve/ordering.h"
 #include "solve/random_problem.h"
 #include "solve/search_engine.h"
 
@@ -52,9 +53,12 @@ TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
     (has_answer ? found : impossible) += 1;
     preempted += expected.preemptions > 0;
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const SolveAnswer answer = make_search_engine()->solve(random.problem, {.jobs = seed % 2 == 0 ? 1u : 2u});
-    EXPECT_EQ(answer.fewest, has_answer);
-    check(random.problem, answer, expected);
+    const SolveLimits limits{.jobs = seed % 2 == 0 ? 1u : 2u};
+    const SolveAnswer searched = make_search_engine()->solve(random.problem, limits);
+    EXPECT_EQ(searched.fewest, has_answer);
+    check(random.problem, searched, expected);
+    const SolveAnswer ordered = make_ordering_engine()->solve(random.problem, limits);
+    if (ordered.verdict != SolveVerdict::undecided) check(random.problem, ordered, expected);
   }
   RecordProperty("found", std::to_string(found));
   RecordProperty("impossible", std::to_string(impossible));
