@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* What the program's object in a variant calls its source: local symbols under this name are the program's. */
+#define HEDDLE_VARIANT_SOURCE "heddle-variant"
+
 /* Variant "count": called first in every function of the program, with the function's id. */
 #define HEDDLE_HOOK_COUNT_ENTER "heddle_count_enter"
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "abi/hooks.h"
 #include "base/files.h"
 #include "base/sha256.h"
 #include "build/code_generation.h"
@@ -40,6 +41,7 @@ Result<void> build(Program& program, const VariantRecipe& recipe, const fs::path
                  .next = "give the program that uses it, linked with the library's objects"};
   const CodeGenOptions options = code_generation_options(program.units());
   const std::unique_ptr<llvm::Module> module = program.take_module();
+  module->setSourceFileName(HEDDLE_VARIANT_SOURCE);
   HEDDLE_TRY(recipe.instrument(program, *module));
   const fs::path scratch = folder / "scratch";
   HEDDLE_TRY(make_folders(scratch));

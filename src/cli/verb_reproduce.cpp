@@ -1,5 +1,6 @@
 // heddle reproduce: from a recording, or a program that fails now and then, to a schedule that fails each time.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <thread>
 
@@ -19,7 +20,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::string_view kDefaultEngine = "ordering";
+constexpr std::string_view kDefaultEngine = "auto";
 constexpr uint64_t kRecordedRuns = 1000;
 
 struct Options {
@@ -266,7 +267,9 @@ void add_reproduce(VerbSet& verbs) {
   verb->add_option(
       "-o,--output", options->output,
       "Where the schedule goes; default APP.heddle, APP.1.heddle, ...: the first that is not there yet");
-  verb->add_option("--engine", options->engine, fmt::format("How to solve (default {})", kDefaultEngine));
+  verb->add_option(
+      "--engine", options->engine,
+      fmt::format("How to solve: {} (default {})", fmt::join(engine_names(), ", "), kDefaultEngine));
   verb->add_option("--memory-model", options->memory_model, "sc, tso or pso (default: that of the recording)");
   verb->add_option("--time", options->time, "How long to solve at most (default 5m)")->check(duration_value());
   verb->add_option("--jobs", options->jobs, "Threads to use (default: one per processor)")

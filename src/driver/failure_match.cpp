@@ -1,7 +1,6 @@
 #include "driver/failure_match.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace heddle {
@@ -11,18 +10,21 @@ bool is_one_of(std::string_view kind, std::initializer_list<std::string_view> ki
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-bool same_place(const std::optional<RecordedPlace>& recorded, const std::optional<CodePlace>& controlled) {
-  return recorded && controlled && recorded->line == controlled->line &&
-         recorded->function == controlled->function &&
-         (recorded->file.ends_with(controlled->file) || controlled->file.ends_with(recorded->file));
+// The same kind of failure in the same function. Lines may differ: code generation merges the ends of a
+// function that do the same, and may do so in one variant only.
+bool same_function(const RecordedFailure& recorded, const Failure& controlled) {
+  if (!recorded.place) return false;
+  return std::ranges::any_of(controlled.stack, [&](const StackFrame& frame) {
+    return frame.function == recorded.place->function ||
+           (frame.place && frame.place->function == recorded.place->function);
+  });
 }
 
 }  // namespace
 
 FailureMatch match(const RecordedFailure& recorded, const Failure& controlled) {
   if (recorded.identity == controlled.identity) return FailureMatch::same;
-  if (recorded.kind == controlled.kind && same_place(recorded.place, controlled.place))
-    return FailureMatch::same;
+  if (recorded.kind == controlled.kind && same_function(recorded, controlled)) return FailureMatch::same;
   if (recorded.kind == "hang")
     return is_one_of(controlled.kind, {"deadlock", "lost-wakeup", "livelock"}) ? FailureMatch::cause
                                                                                : FailureMatch::none;

@@ -154,10 +154,14 @@ std::vector<ElfSymbol> ElfFile::symbols(bool (*wanted)(unsigned type)) const {
     if (header.sh_type != table) return false;
     Elf_Data* data = elf_getdata(section, nullptr);
     GElf_Sym symbol;
+    std::string file;
     for (int i = 0; data != nullptr && gelf_getsym(data, i, &symbol) != nullptr; ++i) {
-      if (!wanted(GELF_ST_TYPE(symbol.st_info)) || symbol.st_shndx == SHN_UNDEF) continue;
       const char* name = elf_strptr(handle_->elf, header.sh_link, symbol.st_name);
-      if (name != nullptr && name[0] != '\0') out.push_back({name, symbol.st_value, symbol.st_size});
+      if (name == nullptr || name[0] == '\0') continue;
+      if (GELF_ST_TYPE(symbol.st_info) == STT_FILE) file = name;
+      if (!wanted(GELF_ST_TYPE(symbol.st_info)) || symbol.st_shndx == SHN_UNDEF) continue;
+      const bool local = GELF_ST_BIND(symbol.st_info) == STB_LOCAL;
+      out.push_back({name, symbol.st_value, symbol.st_size, local ? file : ""});
     }
     return true;
   });

@@ -6,6 +6,8 @@
 #include <array>
 
 #include "solve/ordering.h"
+#include "solve/portfolio.h"
+#include "solve/search_engine.h"
 
 namespace heddle {
 namespace {
@@ -14,7 +16,15 @@ struct Known {
   std::string_view name;
   std::unique_ptr<Engine> (*make)();
 };
-constexpr std::array kEngines = {Known{"ordering", make_ordering_engine}};
+std::unique_ptr<Engine> make_auto_engine() {
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(make_ordering_engine());
+  engines.push_back(make_search_engine());
+  return make_portfolio(std::move(engines));
+}
+
+constexpr std::array kEngines = {Known{"auto", make_auto_engine}, Known{"ordering", make_ordering_engine},
+                                 Known{"search", make_search_engine}};
 
 }  // namespace
 

@@ -126,8 +126,8 @@ class CodeCache::Compiler {
     }
     op.may_share = cache_.shared_.contains(&instruction);
     op.order = order_of(instruction);
-    op.counts = op.may_share || fence_ordering(instruction) ||
-                (llvm::isa<llvm::CallBase>(instruction) && !llvm::isa<llvm::IntrinsicInst>(instruction));
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    op.counts = op.may_share || fence_ordering(instruction) || (call != nullptr && cache_.counts(*call));
     choose(instruction, op);
     if (cache_.plan_.logged(instruction) != 0) op.stop = Stop::value;
     if (instruction.isTerminator()) op.stop = op.stop == Stop::call ? Stop::call : Stop::end;
@@ -223,6 +223,19 @@ CodeCache::CodeCache(const Program& program, const RecordPlan& plan, const Progr
     : program_(program), plan_(plan), image_(image), layouts_(program.module().getDataLayout()) {
   for (const Access& access : plan.sharing().accesses)
     if (access.sharing == Sharing::shared) shared_.insert(access.instruction);
+  for (const ArgumentAccess& access : plan.sharing().argument_accesses)
+    if (access.sharing == Sharing::shared) shared_calls_.insert(access.call);
+}
+
+// As src/instrument/control_calls.cpp has it.
+bool CodeCache::counts(const llvm::CallBase& call) const {
+  if (llvm::isa<llvm::IntrinsicInst>(call) || call.isInlineAsm()) return false;
+  const CallInfo& info = plan_.call(call).info;
+  if (info.effects == nullptr || info.cls == CallClass::synchronisation) return false;
+  if (info.effects->allocation == AllocationKind::release ||
+      info.effects->allocation == AllocationKind::reallocate)
+    return true;
+  return shared_calls_.contains(&call);
 }
 
 const FunctionOps& CodeCache::of(const llvm::Function& function) {

@@ -95,6 +95,8 @@ class CodeCache {
   const Program& program() const { return program_; }
   const RecordPlan& plan() const { return plan_; }
   const ProgramImage& image() const { return image_; }
+  // Whether controlled runs have an event for what the call does to memory.
+  bool counts(const llvm::CallBase& call) const;
 
  private:
   class Compiler;
@@ -102,7 +104,8 @@ class CodeCache {
   const Program& program_;
   const RecordPlan& plan_;
   const ProgramImage& image_;
-  llvm::DenseSet<const llvm::Instruction*> shared_;  // accesses that are not private
+  llvm::DenseSet<const llvm::Instruction*> shared_;     // accesses that are not private
+  llvm::DenseSet<const llvm::CallBase*> shared_calls_;  // with arguments that are not
   std::mutex mutex_;
   ValueLayouts layouts_;
   llvm::DenseMap<const llvm::Function*, std::unique_ptr<FunctionOps>> functions_;

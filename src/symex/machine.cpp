@@ -274,10 +274,26 @@ Machine::Object Machine::object_at(uint64_t at) const {
   return block.size != 0 ? block : in(stack_objects_, [](uint64_t size) { return size; });
 }
 
+void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
+  memory.forget(at, size);
+  if (!is_shared(at, size)) return;
+  for (uint64_t done = 0; done < size;) {
+    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (at + done) % kPiece));
+    if (is_shared(at + done, part)) {
+      const Expr value = unknown(part * 8, why);
+      memory.write(at + done, value, part);
+      write_event(at + done, value, part, nullptr);
+      trace.events.back().occurrence = 0;
+    }
+    done += part;
+  }
+}
+
 void Machine::forget_from(uint64_t at) {
   constexpr uint64_t kMost = 1 << 20;
   const Object object = object_at(at);
-  if (object.size != 0) memory.forget(at, std::min(object.begin + object.size - at, kMost));
+  if (object.size != 0)
+    forget(at, std::min(object.begin + object.size - at, kMost), "what code outside may have written");
 }
 
 // The address of an element is that of its object, or of a part of it, plus something.
@@ -375,7 +391,7 @@ void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
   }
 }
 
-void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes) {
+void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts) {
   if (bytes.empty()) return;
   notes.note(to, bytes.size(), true, epoch);
   memory.write(to, bytes);
@@ -385,7 +401,22 @@ void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes) {
         static_cast<unsigned>(std::min<uint64_t>(bytes.size() - done, kPiece - (to + done) % kPiece));
     uint64_t bits = 0;
     std::memcpy(&bits, bytes.data() + done, part);
-    if (is_shared(to + done, part)) write_event(to + done, pool().constant(bits, part * 8), part, nullptr);
+    if (is_shared(to + done, part)) {
+      write_event(to + done, pool().constant(bits, part * 8), part, nullptr);
+      if (!counts) trace.events.back().occurrence = 0;
+    }
+    done += part;
+  }
+}
+
+// What memory holds now was copied there by code outside: others must know.
+void Machine::tell_bytes(uint64_t at, uint64_t size) {
+  for (uint64_t done = 0; done < size;) {
+    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (at + done) % kPiece));
+    if (is_shared(at + done, part)) {
+      write_event(at + done, read_bytes(at + done, part), part, nullptr);
+      trace.events.back().occurrence = 0;
+    }
     done += part;
   }
 }

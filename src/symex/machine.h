@@ -103,7 +103,9 @@ class Machine {
   // The same as accesses of library code: in pieces, each an event if it is shared.
   void copy(uint64_t to, uint64_t from, uint64_t size, const Op& op);
   void fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op);
-  void write_from_outside(uint64_t to, std::span<const uint8_t> bytes);
+  // `counts`: it is an event of controlled runs too.
+  void write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts);
+  void tell_bytes(uint64_t at, uint64_t size);
   // The same at an address that is an expression. Everything in the object that it may lie in becomes shared:
   // so all accesses of it are events, and whoever knows the values of all reads finds out what was accessed
   // (CLAP section 5).
@@ -123,6 +125,7 @@ class Machine {
   Object object_at(uint64_t address) const;
   // Code outside has written there, nobody knows how much: nothing is known of the rest of the object.
   void forget_from(uint64_t address);
+  void forget(uint64_t address, uint64_t size, const std::string& why);
   void note_stack_object(uint64_t address, uint64_t size) { stack_objects_[address] = size; }
   void allocate_block(uint64_t address, uint64_t size);
   void release_block(uint64_t address);

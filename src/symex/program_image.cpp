@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string>
-#include <unordered_map>
+
+#include "abi/hooks.h"
 
 namespace heddle {
 namespace {
@@ -25,16 +27,24 @@ bool ProgramImage::is_made_up(uint64_t address) {
 }
 
 ProgramImage::ProgramImage(const llvm::Module& module, const ElfFile& variant, uint64_t load_base)
-    : module_(module), layouts_(module.getDataLayout()) {
-  std::unordered_map<std::string, uint64_t> symbols, offsets;
-  for (const ElfSymbol& symbol : variant.functions()) symbols.emplace(symbol.name, symbol.address + load_base);
-  for (const ElfSymbol& symbol : variant.variables()) symbols.emplace(symbol.name, symbol.address + load_base);
-  const uint64_t tls_size = variant.thread_local_size();
-  for (const ElfSymbol& symbol : variant.thread_local_variables())
-    offsets.emplace(symbol.name, symbol.address - tls_size);
+    : module_(module),
+      layouts_(module.getDataLayout()),
+      single_threaded_(module.getNamedGlobal("__libc_single_threaded")) {
+  // Local symbols of other objects (the runtime, code without a model) may have the same names.
+  std::map<std::pair<bool, std::string>, uint64_t> symbols, offsets;
+  const auto add = [](auto& table, const std::vector<ElfSymbol>& from, uint64_t base) {
+    for (const ElfSymbol& symbol : from)
+      if (symbol.file.empty() || symbol.file == HEDDLE_VARIANT_SOURCE)
+        table.emplace(std::pair(!symbol.file.empty(), symbol.name), symbol.address + base);
+  };
+  add(symbols, variant.functions(), load_base);
+  add(symbols, variant.variables(), load_base);
+  add(offsets, variant.thread_local_variables(), -variant.thread_local_size());
   uint64_t next_unknown = kFirstUnknown;
   const auto place = [&](const llvm::GlobalValue& value, const auto& table) {
-    const auto found = table.find(value.getName().str());
+    auto found = table.find({value.hasLocalLinkage(), value.getName().str()});
+    if (found == table.end())  // hidden ones became local in the executable
+      found = table.find({!value.hasLocalLinkage(), value.getName().str()});
     return addresses_[&value] = found != table.end() ? found->second : next_unknown += kUnknownStep;
   };
   for (const llvm::Function& function : module) place(function, symbols);
@@ -190,6 +200,10 @@ void ProgramImage::fill(uint64_t page, std::span<uint8_t, SymbolicMemory::kPage>
   if (at != variables_.begin()) --at;
   for (; at != variables_.end() && at->first < end; ++at) {
     const llvm::GlobalVariable& variable = *at->second;
+    if (&variable == single_threaded_ && at->first >= begin) {
+      bytes[at->first - begin] = 1;
+      known[(at->first - begin) / 64] |= uint64_t{1} << (at->first - begin) % 64;
+    }
     if (!variable.hasInitializer() || !variable.getValueType()->isSized()) continue;
     const llvm::Constant& value = *variable.getInitializer();
     const uint64_t size = module_.getDataLayout().getTypeAllocSize(value.getType());

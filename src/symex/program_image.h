@@ -29,6 +29,8 @@ class ProgramImage {
   uint64_t offset_of(const llvm::GlobalVariable& variable) const;
   // The place of the thing is not known; it is near one that stands for it.
   static bool is_made_up(uint64_t address);
+  // glibc's byte that is 1 until the first thread is made, which libstdc++ asks; null: the program does not.
+  const llvm::GlobalVariable* single_threaded() const { return single_threaded_; }
   // The variable that the address lies in, or null.
   const llvm::GlobalVariable* variable_at(uint64_t address) const;
   const std::vector<const llvm::GlobalVariable*>& thread_local_variables() const { return thread_locals_; }
@@ -50,6 +52,7 @@ class ProgramImage {
   llvm::DenseMap<const llvm::GlobalValue*, uint64_t> addresses_;
   std::map<uint64_t, const llvm::GlobalVariable*> variables_;  // by address
   std::vector<const llvm::GlobalVariable*> thread_locals_;
+  const llvm::GlobalVariable* single_threaded_;
 };
 
 }  // namespace heddle

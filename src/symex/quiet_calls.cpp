@@ -13,6 +13,7 @@
 #include "program/source_place.h"
 #include "symex/host_calls.h"
 #include "symex/host_printf.h"
+#include "symex/library_calls.h"
 #include "symex/machine.h"
 
 namespace heddle {
@@ -46,23 +47,6 @@ void release(Machine& machine, const Op& op) {
       machine.address(*machine.value(*call.getArgOperand(static_cast<unsigned>(pointer))), op);
   if (at && *at == 0) machine.unpass(op);
   if (at && *at != 0) machine.release_block(*at);
-}
-
-// Whatever it may write is not known any more.
-void unknown_call(Machine& machine, const Op& op) {
-  const llvm::CallBase& call = call_of(op);
-  if (const Effects* effects = effects_of(machine, call)) {
-    if (effects->sets_errno) machine.forget_error();
-    for (const MemoryEffect& effect : effects->memory) {
-      if (!effect.writes) continue;
-      for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) {
-        const Cell* at = machine.value(*call.getArgOperand(i));
-        if (call.getArgOperand(i)->getType()->isPointerTy() && !at->expression) machine.forget_from(at->bits);
-      }
-    }
-  }
-  if (!call.getType()->isVoidTy())
-    machine.set_unknown(op, fmt::format("the result of {}", function_text(call)));
 }
 
 // ---- copies and fills
@@ -300,19 +284,6 @@ std::optional<PrintCall> print_call(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-// Up to a zero byte or the limit; none if a byte is not concrete.
-std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t limit) {
-  std::string out;
-  for (; out.size() < limit; ++at) {
-    uint8_t byte = 0;
-    if (machine.is_shared(at, 1) || !machine.memory.read(at, {&byte, 1})) return std::nullopt;
-    machine.notes.note(at, 1, false, machine.epoch);
-    if (byte == 0) break;
-    out += static_cast<char>(byte);
-  }
-  return out;
-}
-
 void print_string(Machine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const PrintCall which = *print_call(name_of(call));
@@ -335,7 +306,8 @@ void print_string(Machine& machine, const Op& op) {
   if (room != 0) {
     std::string kept = text->substr(0, room - 1);
     kept += '\0';
-    machine.write_from_outside(numbers[0], {reinterpret_cast<const uint8_t*>(kept.data()), kept.size()});
+    machine.write_from_outside(numbers[0], {reinterpret_cast<const uint8_t*>(kept.data()), kept.size()},
+                               op.counts);
   }
   machine.set(machine.cells(op.to), text->size());
 }
@@ -367,12 +339,41 @@ bool is_string_copy(llvm::StringRef name) {
 
 }  // namespace
 
+void unknown_call(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  if (const Effects* effects = effects_of(machine, call)) {
+    if (effects->sets_errno) machine.forget_error();
+    for (const MemoryEffect& effect : effects->memory) {
+      if (!effect.writes) continue;
+      for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) {
+        const Cell* at = machine.value(*call.getArgOperand(i));
+        if (call.getArgOperand(i)->getType()->isPointerTy() && !at->expression) machine.forget_from(at->bits);
+      }
+    }
+  }
+  if (!call.getType()->isVoidTy())
+    machine.set_unknown(op, fmt::format("the result of {}", function_text(call)));
+}
+
+std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t limit) {
+  std::string out;
+  for (; out.size() < limit; ++at) {
+    uint8_t byte = 0;
+    if (machine.is_shared(at, 1) || !machine.memory.read(at, {&byte, 1})) return std::nullopt;
+    machine.notes.note(at, 1, false, machine.epoch);
+    if (byte == 0) break;
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
 OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan) {
   if (plan.info.effects != nullptr && plan.info.effects->allocation == AllocationKind::release) return release;
   const std::string name = name_of(call);
   if (block_call(name)) return copy_block;
   if (is_string_copy(name)) return copy_string;
   if (print_call(name)) return print_string;
+  if (const OpAction number = number_call_action(name)) return number;
   if (plan.info.effects != nullptr && plan.info.effects->pure && is_mathematics(call)) return mathematics;
   if (find_host_function(name).call != nullptr) return compute;
   if (plan.info.effects == nullptr && call.getType()->isVoidTy()) return no_effect;

@@ -29,6 +29,7 @@ struct ThreadRun {
   DecodeEnd end;
   std::optional<ThreadInterpreter::Pending> pending;
   bool finished = false;  // the thread came to its end
+  bool exits = false;     // and ended the process
 };
 
 class Pass {
@@ -127,11 +128,14 @@ class Pass {
                                   {.read_file = input_.read_file,
                                    .made = [&](NewThread made) { add_thread(thread, std::move(made)); },
                                    .thread_of = [this](uint64_t handle) { return thread_of(handle); },
+                                   .exit_code = input_.info.exit_code,
                                    .last_block = in_call ? end.blocks : end.certain_blocks,
                                    .death = death_of(thread, end)});
     run.end = ThreadDecoder(input_.program, input_.plan, log, interpreter).run();
     run.pending = interpreter.pending_sync();
+    run.exits = interpreter.exits();
     run.finished = log.head().end_tsc != 0;
+    if (run.finished) interpreter.finish_thread();
     if (run.finished) machine.add_event(EventKind::exit, nullptr);
     if (interpreter.lost()) run.error = interpreter.why();
   }
@@ -192,28 +196,46 @@ std::optional<Event> waiting_operation(const ThreadInterpreter::Pending& pending
   }
 }
 
+// A thread of a hang that does not wait for anything that a trace knows: that it is there is all.
+constexpr Event kNeverPossible{.kind = EventKind::once_passed};
+
+// All threads of a hang that have not ended are at their ends, and cannot go on.
+std::vector<FailurePredicate::Waiting> waiting_threads(const std::vector<ThreadRun>& runs) {
+  std::vector<FailurePredicate::Waiting> out;
+  for (uint32_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].finished) continue;
+    const std::optional<Event> operation = runs[i].pending ? waiting_operation(*runs[i].pending) : std::nullopt;
+    out.push_back({.thread = i, .operation = operation.value_or(kNeverPossible)});
+  }
+  // Locks that prefer writers let no more readers in while a writer waits.
+  for (FailurePredicate::Waiting& reader : out) {
+    if (reader.operation.kind != EventKind::read_lock) continue;
+    for (const FailurePredicate::Waiting& writer : out)
+      if (writer.operation.kind == EventKind::write_lock &&
+          writer.operation.address == reader.operation.address)
+        reader.operation = kNeverPossible;
+  }
+  return out;
+}
+
 // What failed (CLAP section 3.1, the bug predicate). The branches that lead to a failed assertion are
 // constraints already: that the thread comes there is the rest.
 FailurePredicate failure_of(const SymbolicInput& input, const std::vector<ThreadRun>& runs) {
   FailurePredicate out;
   if (!input.info.failure) return out;
   out.text = input.info.failure->identity;
-  for (uint32_t i = 0; i < runs.size(); ++i) {
-    if (input.logs[i].name == input.info.failure->thread) {
-      out.kind = FailurePredicate::Kind::reached;
-      out.thread = i;
-      out.waiting.clear();
-      return out;
-    }
-    if (!runs[i].pending || runs[i].finished) continue;
-    if (const std::optional<Event> operation = waiting_operation(*runs[i].pending))
-      out.waiting.push_back({.thread = i, .operation = *operation});
-  }
-  if (input.info.failure->kind == "hang" && !out.waiting.empty()) {
+  if (input.info.failure->kind == "hang") {
     out.kind = FailurePredicate::Kind::deadlock;
-  } else {
-    out.waiting.clear();
+    out.waiting = waiting_threads(runs);
+    return out;
   }
+  // Without a thread, the process has ended by its exit code: the main thread did it, or one that called
+  // exit().
+  out.kind = FailurePredicate::Kind::reached;
+  for (uint32_t i = 0; i < runs.size(); ++i)
+    if (input.logs[i].name == input.info.failure->thread ||
+        (input.info.failure->thread.empty() && runs[i].exits))
+      out.thread = i;
   return out;
 }
 

@@ -1,5 +1,7 @@
 // Synchronisation calls as events. A call that waits is an event when it comes back, one that lets others go on
 // when it begins; waiting for a condition is both.
+#include <cerrno>
+
 #include "symex/thread_interpreter.h"
 
 namespace heddle {
@@ -12,6 +14,20 @@ Event& ThreadInterpreter::sync_event(EventKind kind, const SyncEntry& entry, uin
   return event;
 }
 
+// pthread_once has called the function: it is this thread's to do.
+void ThreadInterpreter::begin_once() {
+  if (pending_.empty() || pending_.back().first != machine_.frames.size()) return;
+  const SyncEntry& entry = pending_.back().second.entry;
+  if (entry.kind == HEDDLE_SYNC_once && once_runs_.insert(entry.object[0]).second)
+    sync_event(EventKind::once_begin, entry, entry.object[0]);
+}
+
+void ThreadInterpreter::wait_event(EventKind kind, const SyncEntry& entry) {
+  Event& event = sync_event(kind, entry, entry.object[0]);
+  event.second = entry.object[1];
+  event.recursive = machine_.is_recursive(event.second);
+}
+
 // Only when it comes back does a thread know that it was the last to arrive at a barrier. It goes on at once:
 // under control that is one event, the others have two.
 void ThreadInterpreter::arrived_last() {
@@ -22,6 +38,27 @@ void ThreadInterpreter::arrived_last() {
     break;
   }
   machine_.unpass({.instruction = machine_.current(), .counts = true});
+}
+
+// glibc keeps the kind in the fifth word of the mutex, where Machine::is_recursive() looks for it.
+void ThreadInterpreter::note_mutex_kind(const llvm::CallBase& call, uint64_t mutex) {
+  constexpr uint64_t kKindOffset = 16;
+  const std::optional<uint64_t> attributes = argument(call, 1);
+  if (!attributes) return;
+  const auto found = mutex_kinds_.find(*attributes);
+  const uint32_t kind = found != mutex_kinds_.end() ? found->second : 0;
+  machine_.write_from_outside(mutex + kKindOffset, {reinterpret_cast<const uint8_t*>(&kind), sizeof kind},
+                              false);
+}
+
+// std::notify_all_at_thread_exit: the lock that was handed over is released, then all are woken.
+void ThreadInterpreter::finish_thread() {
+  for (const SyncEntry& entry : at_exit_) {
+    machine_.add_event(EventKind::unlock, nullptr).address = entry.object[1];
+    ++machine_.step;
+    machine_.add_event(EventKind::broadcast, nullptr).address = entry.object[0];
+    ++machine_.step;
+  }
 }
 
 void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entry) {
@@ -39,7 +76,7 @@ void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entr
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:
     case HEDDLE_SYNC_cond_wait_cxx:
-      sync_event(EventKind::wait_begin, entry, object).second = entry.object[1];
+      wait_event(EventKind::wait_begin, entry);
       return;
     case HEDDLE_SYNC_cond_signal:
       sync_event(EventKind::signal, entry, object);
@@ -77,7 +114,8 @@ void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entr
 void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& entry,
                                    const ReturnedEntry& returned) {
   const uint64_t object = entry.object[0];
-  const bool well = returned.result.value_or(0) == 0;
+  const uint64_t result = returned.result.value_or(0);
+  const bool well = result == 0 || result == EOWNERDEAD;  // a robust mutex, whose holder has died
   switch (entry.kind) {
     case HEDDLE_SYNC_mutex_lock:
     case HEDDLE_SYNC_spin_lock:
@@ -104,11 +142,11 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
     case HEDDLE_SYNC_cond_wait_cxx:
     case HEDDLE_SYNC_cond_timedwait: {
       const bool woken = entry.kind != HEDDLE_SYNC_cond_timedwait || well;
-      sync_event(woken ? EventKind::wait_end : EventKind::wait_timeout, entry, object).second = entry.object[1];
+      wait_event(woken ? EventKind::wait_end : EventKind::wait_timeout, entry);
       return;
     }
     case HEDDLE_SYNC_barrier_wait: {
-      const bool last = returned.result.value_or(0) == 0xffffffff;  // PTHREAD_BARRIER_SERIAL_THREAD
+      const bool last = result == 0xffffffff;  // PTHREAD_BARRIER_SERIAL_THREAD
       if (last) arrived_last();
       if (well || last) sync_event(EventKind::barrier_leave, entry, object);
       return;
@@ -119,6 +157,18 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
       sync_event(well ? EventKind::semaphore_wait : EventKind::semaphore_failed, entry, object);
       return;
     case HEDDLE_SYNC_mutex_init:
+      sync_event(EventKind::init, entry, object);
+      note_mutex_kind(call, object);
+      return;
+    case HEDDLE_SYNC_attribute:
+      if (call.getCalledFunction() != nullptr &&
+          call.getCalledFunction()->getName() == "pthread_mutexattr_settype")
+        if (const auto attributes = argument(call, 0), kind = argument(call, 1); attributes && kind)
+          mutex_kinds_[*attributes] = static_cast<uint32_t>(*kind);
+      return;
+    case HEDDLE_SYNC_cond_broadcast_at_exit_cxx:
+      at_exit_.push_back(entry);
+      return;
     case HEDDLE_SYNC_cond_init:
     case HEDDLE_SYNC_rwlock_init:
     case HEDDLE_SYNC_spin_init:
@@ -129,8 +179,7 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
       sync_event(EventKind::init, entry, object).second = argument(call, 2).value_or(0) & 0xffffffff;
       return;
     case HEDDLE_SYNC_guard_acquire:
-      sync_event(returned.result.value_or(0) != 0 ? EventKind::once_begin : EventKind::once_passed, entry,
-                 object);
+      sync_event(result != 0 ? EventKind::once_begin : EventKind::once_passed, entry, object);
       return;
     case HEDDLE_SYNC_thread_join:
     case HEDDLE_SYNC_thread_tryjoin:
@@ -140,7 +189,7 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
         sync_event(EventKind::join, entry, *thread);
       return;
     case HEDDLE_SYNC_once:
-      sync_event(EventKind::once_passed, entry, object);
+      sync_event(once_runs_.erase(object) != 0 ? EventKind::once_done : EventKind::once_passed, entry, object);
       return;
     default:
       return;

@@ -38,7 +38,10 @@ void ThreadInterpreter::enter_function(FunctionId id, EnteredBy by) {
   const llvm::Function& function = machine_.code.program().function(id);
   const FunctionOps& code = machine_.code.of(function);
   entered_.push_back(by);
-  if (by == EnteredBy::outside || by == EnteredBy::callback) return machine_.push(code);
+  if (by == EnteredBy::outside || by == EnteredBy::callback) {
+    begin_once();
+    return machine_.push(code);
+  }
   advance();
   if (!active()) return;
   const auto* call = llvm::dyn_cast<llvm::CallBase>(next_op().instruction);
@@ -105,6 +108,8 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
       result.assign(from, from + machine_.code.layout(ret->getReturnValue()->getType()).cells);
     }
   }
+  if (machine_.frames.size() == 1 && machine_.top().code->function->getName() == "main" && result.size() == 1)
+    must_exit_with(result.front());
   entered_.pop_back();
   machine_.pop();
   std::erase_if(pending_, [&](const auto& each) { return each.first > machine_.frames.size(); });
@@ -252,6 +257,9 @@ void ThreadInterpreter::calls_outside(const llvm::CallBase& call, uint64_t targe
 
 void ThreadInterpreter::child(uint64_t number) {
   if (!active()) return;
+  if (const llvm::GlobalVariable* single = machine_.code.image().single_threaded();
+      single && machine_.epoch == 0)
+    machine_.write_from_outside(machine_.code.image().address_of(*single), std::vector<uint8_t>{0}, false);
   machine_.pass(*machine_.current());
   around_.made({.number = number, .memory = machine_.memory.snapshot(), .epoch = machine_.epoch});
   ++machine_.epoch;
@@ -271,7 +279,7 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
   set_result(call, entry);
   if (entry.error) last_error_ = *entry.error;
   if (machine_.code.plan().call(call).sets_errno) machine_.set_error(last_error_);
-  if (!sync) machine_.pass(call);
+  if (machine_.code.counts(call)) machine_.pass(call);
   apply_effects(call, entry);
   if (sync) after_sync(call, sync->entry, entry);
   if (entry.tsc) machine_.stamp(*entry.tsc);
@@ -335,7 +343,7 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
     if (const auto size = amount(call, effects->allocation_size)) machine_.allocate_block(*entry.result, *size);
     if (plan.info.callee != nullptr && plan.info.callee->getName() == "calloc")
       if (const auto size = amount(call, effects->allocation_size))
-        machine_.memory.write(*entry.result, std::vector<uint8_t>(*size));
+        machine_.write_from_outside(*entry.result, std::vector<uint8_t>(*size), false);
   } else if (effects->allocation == AllocationKind::reallocate) {
     const auto size = amount(call, effects->allocation_size);
     const auto old = argument(call, effects->allocation_pointer);
@@ -348,6 +356,7 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
       machine_.release_block(*old);
       machine_.allocate_block(*entry.result, *size);
       for (uint64_t i = 0; i < count; ++i) machine_.memory.set(*entry.result + i, kept[i]);
+      machine_.tell_bytes(*entry.result, count);
     } else if (*old == 0) {
       machine_.allocate_block(*entry.result, *size);
     } else if (block != machine_.blocks.end()) {
@@ -373,13 +382,14 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
   }
   if (!at || *at == 0 || bytes.count == 0) return;
   machine_.at(&call);
+  const bool counts = machine_.code.counts(call);
   if (!bytes.file) {
-    machine_.write_from_outside(*at,
-                                {reinterpret_cast<const uint8_t*>(bytes.bytes.data()), bytes.bytes.size()});
+    machine_.write_from_outside(*at, {reinterpret_cast<const uint8_t*>(bytes.bytes.data()), bytes.bytes.size()},
+                                counts);
   } else if (const auto content = around_.read_file(*bytes.file, bytes.file_offset, bytes.count)) {
-    machine_.write_from_outside(*at, *content);
+    machine_.write_from_outside(*at, *content, counts);
   } else {
-    machine_.memory.forget(*at, bytes.count);
+    machine_.forget(*at, bytes.count, "a file that was not kept");
   }
 }
 
@@ -417,6 +427,8 @@ void ThreadInterpreter::end(const DecodeEnd& end) {
   if (!active() || machine_.frames.empty() || machine_.top().block == nullptr) return;
   // What comes before the next thing that would have been told.
   advance();
+  if (active() && exits())
+    must_exit_with(*machine_.value(*llvm::cast<llvm::CallBase>(machine_.current())->getArgOperand(0)));
 }
 
 // Executes up to the next operation about which the recording says something.
@@ -449,6 +461,20 @@ bool ThreadInterpreter::dies_at(const Op& op) {
   Cell divisor = *machine_.get(op.b);
   if (divisor.expression) machine_.must_be(Constraint::Kind::fault, &divisor, op.bits, 0);
   return divisor.bits == 0;
+}
+
+bool ThreadInterpreter::exits() const {
+  const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(machine_.current());
+  const llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+  return callee != nullptr && (callee->getName() == "exit" || callee->getName() == "_exit" ||
+                               callee->getName() == "_Exit" || callee->getName() == "quick_exit");
+}
+
+// The shell sees the lowest byte.
+void ThreadInterpreter::must_exit_with(const Cell& code) {
+  if (!code.expression || !around_.exit_code) return;
+  Cell low{0, machine_.pool().extract(code.expression, 0, 8)};
+  machine_.must_be(Constraint::Kind::argument, &low, 8, static_cast<uint64_t>(*around_.exit_code));
 }
 
 }  // namespace heddle

@@ -29,6 +29,7 @@ class ThreadInterpreter : public PathVisitor {
     std::function<std::optional<std::vector<uint8_t>>(uint64_t file, uint64_t offset, uint64_t size)> read_file;
     std::function<void(NewThread)> made;
     std::function<std::optional<uint32_t>(uint64_t handle)> thread_of;  // by its pthread_t
+    std::optional<int> exit_code;                                       // of the process
     uint64_t last_block = UINT64_MAX;                                   // how many blocks are certain
     // Of the thread that failed: behind the certain blocks it went on up to the instruction that it died of.
     struct Death {
@@ -48,6 +49,9 @@ class ThreadInterpreter : public PathVisitor {
     SyncEntry entry;
   };
   const std::optional<Pending>& pending_sync() const { return pending_sync_; }
+  bool exits() const;  // it is in a call that ends the process
+
+  void finish_thread();  // the thread has ended: what was left for then
 
   void enter_function(FunctionId id, EnteredBy by) override;
   void arguments(FunctionId id, std::span<const uint64_t> values) override;
@@ -67,6 +71,7 @@ class ThreadInterpreter : public PathVisitor {
  private:
   void advance();
   bool dies_at(const Op& op);
+  void must_exit_with(const Cell& code);
   bool active() const { return !lost_ && !done_; }
   void lose(const std::string& why);
   bool stand_at(const llvm::Instruction& instruction, Stop stop);
@@ -84,6 +89,9 @@ class ThreadInterpreter : public PathVisitor {
   void before_sync(const llvm::CallBase& call, const SyncEntry& entry);
   void after_sync(const llvm::CallBase& call, const SyncEntry& entry, const ReturnedEntry& returned);
   void arrived_last();
+  void begin_once();
+  void note_mutex_kind(const llvm::CallBase& call, uint64_t mutex);
+  void wait_event(EventKind kind, const SyncEntry& entry);
   Event& sync_event(EventKind kind, const SyncEntry& entry, uint64_t object);
 
   Machine& machine_;
@@ -91,6 +99,9 @@ class ThreadInterpreter : public PathVisitor {
   std::vector<EnteredBy> entered_;
   std::vector<std::pair<size_t, Pending>> pending_;  // calls under way, by depth of frames
   std::optional<Pending> pending_sync_;
+  std::set<uint64_t> once_runs_;              // pthread_once: functions that this thread runs
+  std::map<uint64_t, uint32_t> mutex_kinds_;  // by the address of the attributes
+  std::vector<SyncEntry> at_exit_;
   uint64_t blocks_ = 0;
   uint64_t last_error_ = 0;  // that the log holds
   bool lost_ = false, done_ = false;

@@ -48,9 +48,10 @@ struct Evaluation {
 };
 std::string_view text_of(Evaluation::Kind kind);
 
-// What was read or written, little-endian words; called in the order of the items.
+// What was read or written, little-endian words; called in the order of the items. Values that depend on
+// something unknown are not `certain`.
 using ValueWatcher = std::function<void(uint32_t thread, uint32_t event, std::span<const uint64_t> read,
-                                        std::span<const uint64_t> written)>;
+                                        std::span<const uint64_t> written, bool certain)>;
 
 // requires: check_trace(trace)
 Evaluation evaluate(const Trace& trace, MemoryModel model, std::span<const OrderItem> order,

@@ -291,7 +291,7 @@ TEST(Evaluator, AgreesWithTheSimulation) {
       const std::vector<OrderItem> order = random_order(trace, seed * 16 + round, model != MemoryModel::sc);
       std::vector<Watched> watched;
       const Evaluation found =
-          evaluate(trace, model, order, [&](uint32_t t, uint32_t e, auto read, auto written) {
+          evaluate(trace, model, order, [&](uint32_t t, uint32_t e, auto read, auto written, bool) {
             watched.push_back({t, e, {read.begin(), read.end()}, {written.begin(), written.end()}});
           });
       Simulation simulation(trace, model);

@@ -70,6 +70,7 @@ void TraceExecution::read(uint32_t index, uint32_t number, uint64_t address) {
     certain &= byte.certain;
   }
   thread.values.set_read(number, read_words_, certain);
+  certain_ &= certain;
 }
 
 void TraceExecution::write(uint32_t index, uint32_t number, uint64_t address) {
@@ -77,6 +78,7 @@ void TraceExecution::write(uint32_t index, uint32_t number, uint64_t address) {
   const Event& event = trace_->threads[index].events[number];
   const ExprValues::Value value = thread.values.value(event.value);
   written_words_.assign(value.words.begin(), value.words.end());
+  certain_ &= value.certain;
   std::vector<MemoryByte> bytes(event.size);
   for (uint32_t i = 0; i < event.size; ++i)
     bytes[i] = {.value = static_cast<uint8_t>(value.words[i / 8] >> i % 8 * 8), .certain = value.certain};
@@ -93,6 +95,7 @@ bool TraceExecution::perform_access(uint32_t thread, uint32_t number) {
   if (!address) return false;
   read_words_.clear();
   written_words_.clear();
+  certain_ = true;
   if (reads_value(event.kind)) read(thread, number, *address);
   if (writes_value(event.kind)) write(thread, number, *address);
   return true;
@@ -135,6 +138,7 @@ std::optional<Evaluation> TraceExecution::perform(const OrderItem& item) {
     read_words_.assign(words_of(event.size * 8), 0);
     read_words_[0] = sync_.semaphore(event.address) & low_bits(event.size * 8);
     written_words_.clear();
+    certain_ = true;
     thread.values.set_read(item.event, read_words_, true);
   } else if (event.kind == EventKind::fence) {
     if (releases(event.order)) thread.buffer.release_fence();
@@ -142,7 +146,7 @@ std::optional<Evaluation> TraceExecution::perform(const OrderItem& item) {
     sync_.perform(item.thread, event);
   }
   if (watcher_ && (is_access(event.kind) || reads_value(event.kind)))
-    watcher_(item.thread, item.event, read_words_, written_words_);
+    watcher_(item.thread, item.event, read_words_, written_words_, certain_);
   ++thread.next;
   inside_step_.reset();
   if (!is_at_end(item.thread) && events[thread.next].step == event.step) inside_step_ = item.thread;

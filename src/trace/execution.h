@@ -56,6 +56,7 @@ class TraceExecution {
   size_t items_ = 0;
   uint64_t undecided_ = 0;
   std::vector<uint64_t> read_words_, written_words_;  // of the present event
+  bool certain_ = true;
 };
 
 }  // namespace heddle

@@ -45,9 +45,10 @@ class Enumeration {
 
   void note(const std::vector<OrderItem>& order) {
     Reads reads;
-    const Evaluation evaluation = evaluate(trace_, model_, order, [&](uint32_t t, uint32_t e, auto read, auto) {
-      if (!read.empty()) reads[{t, e}] = read[0];
-    });
+    const Evaluation evaluation =
+        evaluate(trace_, model_, order, [&](uint32_t t, uint32_t e, auto read, auto, bool) {
+          if (!read.empty()) reads[{t, e}] = read[0];
+        });
     ASSERT_EQ(evaluation.kind, Evaluation::Kind::holds);
     Outcome outcome;
     for (const auto& [place, value] : reads) outcome.push_back(value);

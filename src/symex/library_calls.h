@@ -1,0 +1,20 @@
+// What the files that model library functions share.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "symex/machine.h"
+
+namespace heddle {
+
+// A call of which nothing is known: whatever it may write is not known any more.
+void unknown_call(Machine& machine, const Op& op);
+
+// Up to a zero byte or the limit; none if a byte is not concrete.
+std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t limit);
+
+// strtol and its kin; null for other names.
+OpAction number_call_action(const std::string& name);
+
+}  // namespace heddle

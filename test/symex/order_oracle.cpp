@@ -1,0 +1,254 @@
+// The order oracle: a trace, made from the recording alone, evaluated under the order in which its events
+// really happened, must give the values that really were read and written; all its constraints must hold, and
+// the run must fail as it did.
+//
+//   order_oracle RECORDING [--verbose]
+//
+// The recording was made by the variant record-order, which writes down every access beside each log
+// (abi/order.h). Between accesses, synchronisation stands where its clock stamps say; what a stamp leaves open
+// (an event that waits is stamped when it came back) is decided by what is possible.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "abi/control.h"
+#include "abi/order.h"
+#include "base/files.h"
+#include "driver/recorded_trace.h"
+#include "recording/recording_info.h"
+#include "trace/execution.h"
+#include "trace/trace_check.h"
+
+namespace heddle {
+namespace {
+
+struct Happened {
+  heddle_order_entry entry;
+  uint64_t occurrence;
+};
+
+enum class Access { read, write, update, fence };
+
+// By instruction, what it does, and how often the thread had done so.
+using Key = std::tuple<uint32_t, Access, uint64_t>;
+using HappenedAccesses = std::map<Key, heddle_order_entry>;
+
+Result<HappenedAccesses> read_accesses(const fs::path& file) {
+  HappenedAccesses out;
+  if (!fs::exists(file)) return out;
+  const std::string bytes = HEDDLE_TRY(read_file(file));
+  std::map<std::pair<uint32_t, Access>, uint64_t> counts;
+  for (size_t at = 0; at + sizeof(heddle_order_entry) <= bytes.size(); at += sizeof(heddle_order_entry)) {
+    heddle_order_entry entry;
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
+    if (entry.tsc == 0) break;
+    const auto add = [&](Access access) { out[{entry.site, access, ++counts[{entry.site, access}]}] = entry; };
+    switch (entry.kind) {
+      case HEDDLE_EVENT_read:
+        add(Access::read);
+        break;
+      case HEDDLE_EVENT_write:
+        add(Access::write);
+        break;
+      case HEDDLE_EVENT_update:
+        add(Access::update);
+        break;
+      case HEDDLE_EVENT_fence:
+        add(Access::fence);
+        break;
+      default:
+        add(Access::read);
+        add(Access::write);
+    }
+  }
+  return out;
+}
+
+std::optional<Access> access_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::read:
+      return Access::read;
+    case EventKind::write:
+      return Access::write;
+    case EventKind::update:
+      return Access::update;
+    case EventKind::fence:
+      return Access::fence;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_failed_try(EventKind kind) {
+  return kind == EventKind::lock_failed || kind == EventKind::read_lock_failed ||
+         kind == EventKind::write_lock_failed || kind == EventKind::semaphore_failed;
+}
+
+class Oracle {
+ public:
+  Oracle(const Trace& trace, std::vector<HappenedAccesses> accesses)
+      : trace_(trace), accesses_(std::move(accesses)) {
+    for (uint32_t t = 0; t < trace.threads.size(); ++t) {
+      std::vector<uint64_t>& times = times_.emplace_back();
+      uint64_t now = 0;
+      for (uint32_t e = 0; e < trace.threads[t].events.size(); ++e) {
+        now = std::max(now, time_of(t, e));
+        times.push_back(now);
+      }
+    }
+  }
+
+  // Carries the trace out. What went wrong, for people; empty: nothing.
+  std::string run() {
+    TraceExecution execution(
+        trace_, MemoryModel::sc,
+        [this](uint32_t t, uint32_t e, std::span<const uint64_t> read, std::span<const uint64_t> written,
+               bool certain) { compare(t, e, read, written, certain); });
+    while (const std::optional<OrderItem> item = next(execution)) {
+      if (const std::optional<Evaluation> wrong = execution.perform(*item)) return wrong->text(trace_);
+      ++events;
+      if (!problem_.empty()) return problem_;
+    }
+    for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
+      if (execution.next_event(t) == trace_.threads[t].events.size()) continue;
+      const Evaluation refused = *execution.refusal({.thread = t, .event = execution.next_event(t)});
+      return "nothing is possible any more: " + refused.text(trace_);
+    }
+    const Evaluation end = execution.finish();
+    undecided = end.undecided;
+    return end.kind == Evaluation::Kind::holds ? "" : end.text(trace_);
+  }
+
+  uint64_t events = 0, values = 0, undecided = 0, lost = 0;
+
+ private:
+  const Event& event(uint32_t thread, uint32_t number) const { return trace_.threads[thread].events[number]; }
+
+  const heddle_order_entry* entry_of(uint32_t thread, uint32_t number) const {
+    const Event& e = event(thread, number);
+    const std::optional<Access> access = access_of(e.kind);
+    if (!access) return nullptr;
+    const auto found =
+        accesses_[thread].find({trace_.threads[thread].places[e.place].instruction, *access, e.occurrence});
+    return found == accesses_[thread].end() ? nullptr : &found->second;
+  }
+
+  uint64_t time_of(uint32_t thread, uint32_t number) const {
+    const Event& e = event(thread, number);
+    if (const heddle_order_entry* entry = entry_of(thread, number)) return entry->tsc;
+    return is_acquire(e.kind) ? e.tsc_high : e.tsc_low;
+  }
+
+  static bool is_acquire(EventKind kind) {
+    switch (kind) {
+      case EventKind::lock:
+      case EventKind::read_lock:
+      case EventKind::write_lock:
+      case EventKind::wait_end:
+      case EventKind::wait_timeout:
+      case EventKind::barrier_leave:
+      case EventKind::semaphore_wait:
+      case EventKind::join:
+      case EventKind::once_begin:
+      case EventKind::once_passed:
+        return true;
+      default:
+        return is_failed_try(kind);
+    }
+  }
+
+  // The earliest that is possible. What fails because somebody holds a lock may have to come before its time,
+  // while that is so.
+  std::optional<OrderItem> next(const TraceExecution& execution) const {
+    std::vector<std::pair<uint64_t, uint32_t>> waiting;
+    for (uint32_t t = 0; t < trace_.threads.size(); ++t)
+      if (execution.next_event(t) < trace_.threads[t].events.size())
+        waiting.emplace_back(times_[t][execution.next_event(t)], t);
+    std::ranges::sort(waiting);
+    std::optional<OrderItem> first;
+    for (const auto& [time, t] : waiting) {
+      const OrderItem item{.thread = t, .event = execution.next_event(t)};
+      if (execution.refusal(item)) continue;
+      first = item;
+      break;
+    }
+    if (!first) return first;
+    const uint64_t object = event(first->thread, first->event).address;
+    for (const auto& [time, t] : waiting) {
+      const OrderItem item{.thread = t, .event = execution.next_event(t)};
+      const Event& e = event(t, item.event);
+      if (t != first->thread && is_failed_try(e.kind) && e.address == object && !execution.refusal(item))
+        return item;
+    }
+    return first;
+  }
+
+  void compare(uint32_t thread, uint32_t number, std::span<const uint64_t> read,
+               std::span<const uint64_t> written, bool certain) {
+    const Event& e = event(thread, number);
+    if (!access_of(e.kind) || !problem_.empty() || e.occurrence == 0) return;
+    const std::string where =
+        fmt::format("thread {} event {} ({})", trace_.threads[thread].name, number,
+                    trace_.instruction_texts.at(trace_.threads[thread].places[e.place].instruction));
+    const heddle_order_entry* entry = entry_of(thread, number);
+    if (entry == nullptr) {
+      problem_ = fmt::format("{}: there was no such access", where);
+      return;
+    }
+    if (entry->kind == HEDDLE_EVENT_call || entry->kind == HEDDLE_EVENT_fence) return;
+    if (entry->lost != 0) ++lost;
+    if (e.size != entry->size) return;  // in pieces
+    if (!e.address_expression && e.address != entry->address && !ProgramImage::is_made_up(e.address))
+      problem_ = fmt::format("{}: the address was {:#x}, not {:#x}", where, entry->address, e.address);
+    const uint64_t mask = e.size < 8 ? (uint64_t{1} << 8 * e.size) - 1 : UINT64_MAX;
+    const auto same = [&](uint64_t real, std::span<const uint64_t> computed, std::string_view what) {
+      values += certain;
+      if (problem_.empty() && certain && entry->lost == 0 && !ProgramImage::is_made_up(computed[0]) &&
+          (real & mask) != (computed[0] & mask))
+        problem_ = fmt::format("{}: {} {:#x}, computed {:#x}", where, what, real & mask, computed[0] & mask);
+    };
+    if (e.kind == EventKind::read) same(entry->value, read, "it read");
+    if (e.kind == EventKind::write) same(entry->value, written, "it wrote");
+    if (e.kind == EventKind::update) {
+      same(entry->value, read, "it read");
+      same(entry->after, written, "it wrote");
+    }
+  }
+
+  const Trace& trace_;
+  std::vector<HappenedAccesses> accesses_;
+  std::vector<std::vector<uint64_t>> times_;  // growing, by thread
+  std::string problem_;
+};
+
+Result<int> check(const fs::path& recording) {
+  SymbolicStatistics statistics;
+  const Trace trace = HEDDLE_TRY(trace_of_recording(recording, {}, {.jobs = 2}, statistics));
+  HEDDLE_TRY(check_trace(trace));
+  std::vector<HappenedAccesses> accesses;
+  for (const ThreadTrace& thread : trace.threads)
+    accesses.push_back(HEDDLE_TRY(read_accesses(recording / kThreadsFolder / (thread.name + ".order"))));
+  Oracle oracle(trace, std::move(accesses));
+  std::string problem = oracle.run();
+  if (problem.empty() && statistics.mismatches != 0) problem = "mismatch: " + statistics.first_mismatch;
+  if (!problem.empty()) fmt::print("{}\n", problem);
+  fmt::print(
+      "{} threads, {} events, {} values compared, {} undecided constraints, {} approximations, {} lost, "
+      "failure {}\n",
+      trace.threads.size(), oracle.events, oracle.values, oracle.undecided, trace.approximations.size(),
+      oracle.lost, text_of(trace.failure.kind));
+  return problem.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const heddle::Result<int> result = heddle::check(argv[1]);
+  if (result) return *result;
+  fmt::print("{}\n", result.error().text());
+  return 1;
+}
