@@ -3,6 +3,8 @@
 // wrong, so that about half of the problems have no answer.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <random>
 

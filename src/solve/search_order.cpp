@@ -10,19 +10,17 @@ namespace {
 
 class FlushAdder {
  public:
-  explicit FlushAdder(const Problem& problem, std::span<const OrderItem> items)
-      : problem_(problem), execution_(*problem.trace, problem.model), buffers_(problem.trace->threads.size()) {
-    for (const OrderItem& item : items)
-      if (item.flush) told_.insert({item.thread, item.event});
-  }
+  FlushAdder(const Problem& problem, const SearchedOrder& searched)
+      : problem_(problem),
+        execution_(*problem.trace, problem.model),
+        buffers_(problem.trace->threads.size()),
+        unseen_(searched.unseen.begin(), searched.unseen.end()) {}
 
   void add(const OrderItem& item) {
     std::set<uint32_t>& buffer = buffers_[item.thread];
-    if (item.flush) {
-      told_.erase({item.thread, item.event});
-      // Older writes that nobody looks at may be in the way.
+    if (item.flush) {  // those in the way first
       for (const uint32_t event : std::vector(buffer.begin(), buffer.lower_bound(item.event)))
-        if (!told_.contains({item.thread, event})) flush_if_possible(item.thread, event);
+        if (unseen_.contains({item.thread, event})) flush_if_possible(item.thread, event);
       flush_if_possible(item.thread, item.event);
       return;
     }
@@ -52,15 +50,15 @@ class FlushAdder {
   const Problem& problem_;
   TraceExecution execution_;
   std::vector<std::set<uint32_t>> buffers_;  // writes by thread
-  std::set<EventRef> told_;                  // writes whose flush is still to come in the items
+  std::set<EventRef> unseen_;
   std::vector<OrderItem> order_;
 };
 
 }  // namespace
 
-std::vector<OrderItem> order_with_all_flushes(const Problem& problem, std::span<const OrderItem> items) {
-  FlushAdder adder(problem, items);
-  for (const OrderItem& item : items) adder.add(item);
+std::vector<OrderItem> order_with_all_flushes(const Problem& problem, const SearchedOrder& searched) {
+  FlushAdder adder(problem, searched);
+  for (const OrderItem& item : searched.items) adder.add(item);
   return adder.take();
 }
 

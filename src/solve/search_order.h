@@ -1,7 +1,6 @@
-// From what a search carried out to an order for evaluate(): all flushes are in it.
+// What a search carried out, and an order for evaluate() made from it: all flushes are in that.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "solve/problem.h"
@@ -9,8 +8,11 @@
 
 namespace heddle {
 
-// `items`: events, and those flushes that others can tell. Writes that are not flushed in it are so wherever it
-// is needed: nobody else looks at them.
-std::vector<OrderItem> order_with_all_flushes(const Problem& problem, std::span<const OrderItem> items);
+struct SearchedOrder {
+  std::vector<OrderItem> items;  // events, and those flushes that others can tell
+  std::vector<EventRef> unseen;  // writes that nobody else looks at: they are flushed wherever it is needed
+};
+
+std::vector<OrderItem> order_with_all_flushes(const Problem& problem, const SearchedOrder& searched);
 
 }  // namespace heddle

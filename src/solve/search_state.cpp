@@ -98,10 +98,18 @@ void SearchState::back_to(Mark mark) {
   while (operations_.size() > mark) take_back();
 }
 
-std::vector<OrderItem> SearchState::order() const {
-  std::vector<OrderItem> order;
-  for (const Operation& operation : operations_) order.push_back(operation.item);
-  return order;
+SearchedOrder SearchState::order() const {
+  SearchedOrder out;
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    const OrderItem& item = operations_[i].item;
+    out.items.push_back(item);
+    const size_t buffers_log =
+        i + 1 < operations_.size() ? operations_[i + 1].buffers_log : buffers_log_.size();
+    const bool entered_buffer = buffers_log > operations_[i].buffers_log;
+    if (!item.flush && event(item.thread, item.event).kind == EventKind::write && !entered_buffer)
+      out.unseen.push_back({item.thread, item.event});
+  }
+  return out;
 }
 
 // ---- memory and buffers

@@ -22,6 +22,7 @@
 #include <optional>
 #include <vector>
 
+#include "solve/search_order.h"
 #include "solve/search_plan.h"
 #include "trace/byte_memory.h"
 #include "trace/sync_state.h"
@@ -51,8 +52,7 @@ class SearchState {
   bool may_move(uint32_t thread) const;   // nothing is known that speaks against move()
   std::vector<OrderItem> flushes() const;
   Hash128 hash() const;
-  // What was carried out: events, and flushes that matter.
-  std::vector<OrderItem> order() const;
+  SearchedOrder order() const;  // what was carried out
 
  private:
   struct Store {

@@ -35,7 +35,7 @@ struct SearchCommon {
   std::atomic<uint64_t> ways_bytes = 0, moves = 0;
   std::atomic<bool> end = false;  // found, or a limit
   std::mutex mutex;               // of what follows
-  std::optional<std::vector<OrderItem>> found;
+  std::optional<SearchedOrder> found;
   std::string why;  // a limit ended it
 
   void end_by(std::string reason) {
