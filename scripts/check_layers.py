@@ -12,11 +12,11 @@ ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 
 LAYERS = {
     "base": 0, "abi": 0,
-    "runtime": 1, "image": 1, "schedule": 1, "smt": 1,
+    "runtime": 1, "image": 1, "schedule": 1,
     "program": 2,
     "instrument": 3, "recording": 3, "pt": 3, "coredump": 3,
     "wrapper": 4, "build": 4, "trace": 4,
-    "symex": 5, "replay": 5,
+    "symex": 5, "replay": 5, "smt": 5,
     "solve": 6, "explore": 6,
     "doctor": 6,
     "report": 7, "driver": 7,

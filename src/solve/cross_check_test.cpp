@@ -10,6 +10,7 @@
 #include "solve/ordering.h"
 #include "solve/random_problem.h"
 #include "solve/search_engine.h"
+#include "solve/smt_engine.h"
 
 namespace heddle {
 namespace {
@@ -44,6 +45,7 @@ class CrossCheck : public testing::TestWithParam<MemoryModel> {};
 TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
   const uint64_t first = from_environment("HEDDLE_CROSS_SEED", 0);
   const uint64_t count = from_environment("HEDDLE_CROSS_CHECKS", 60);
+  const uint64_t smt_each = from_environment("HEDDLE_CROSS_SMT_EACH", 10);
   uint64_t found = 0, impossible = 0, preempted = 0;
   for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     const RandomProblem random = random_problem(seed, GetParam());
@@ -59,6 +61,10 @@ TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
     check(random.problem, searched, expected);
     const SolveAnswer ordered = make_ordering_engine()->solve(random.problem, limits);
     if (ordered.verdict != SolveVerdict::undecided) check(random.problem, ordered, expected);
+    if (seed % smt_each != 0) continue;
+    const SolveAnswer by_formula = make_smt_engine()->solve(random.problem, limits);
+    EXPECT_EQ(by_formula.fewest, has_answer);
+    check(random.problem, by_formula, expected);
   }
   RecordProperty("found", std::to_string(found));
   RecordProperty("impossible", std::to_string(impossible));

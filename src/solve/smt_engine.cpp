@@ -1,0 +1,86 @@
+#include "solve/smt_engine.h"
+
+#include <fmt/format.h>
+
+#include "solve/order_measures.h"
+#include "solve/smt_encoding.h"
+
+namespace heddle {
+namespace {
+
+class SmtEngine : public Engine {
+ public:
+  std::string_view name() const override { return "smt"; }
+
+  SolveAnswer solve(const Problem& problem, const SolveLimits& limits) override {
+    const auto should_end = [&] { return limits.reached(); };
+    SmtSolver solver;
+    SmtEncoding encoding(problem, solver, should_end);
+    if (!encoding.refusal().empty()) return {.why = encoding.refusal()};
+    if (!encoding.encode()) return {.why = "out of time"};
+    std::vector<SmtTerm> bound;
+    if (limits.most_preemptions) bound = {encoding.at_most_preemptions(*limits.most_preemptions)};
+    SolveAnswer answer;
+    uint64_t queries = 0;
+    const auto ask = [&] {
+      ++queries;
+      return solver.check(bound, should_end);
+    };
+    switch (ask()) {
+      case SmtSolver::Answer::unknown:
+        return {.why = limits.reached() ? "out of time" : "the solver gave up"};
+      case SmtSolver::Answer::unsatisfiable:
+        if (bound.empty()) return {.verdict = SolveVerdict::impossible};
+        return {.why = fmt::format("there is no order with {} preemptions or fewer", *limits.most_preemptions)};
+      case SmtSolver::Answer::satisfiable:
+        if (!take(problem, encoding, answer)) return {.why = "a value that the solver does not know"};
+        break;
+    }
+    // Fewer and fewer, from below: what has an answer there has the fewest.
+    for (unsigned count = 0; count < answer.preemptions && !answer.fewest; ++count) {
+      if (limits.progress) limits.progress(fmt::format("smt: {} preemptions", count));
+      bound = {encoding.at_most_preemptions(count)};
+      const SmtSolver::Answer fewer = ask();
+      if (fewer == SmtSolver::Answer::unsatisfiable) continue;
+      if (fewer == SmtSolver::Answer::satisfiable && take(problem, encoding, answer)) break;
+      answer.statistics = {{"queries", queries}};
+      return answer;  // undecided whether it can be fewer
+    }
+    answer.fewest = true;
+    answer.statistics = {{"queries", queries}};
+    return answer;
+  }
+
+ private:
+  // Whether the order holds; it may not if values are approximated.
+  static bool take(const Problem& problem, SmtEncoding& encoding, SolveAnswer& answer) {
+    std::vector<OrderItem> order = encoding.order();
+    const bool holds = evaluate(*problem.trace, problem.model, order).kind == Evaluation::Kind::holds;
+    HEDDLE_CHECK(holds || encoding.is_approximated());
+    if (!holds) return false;
+    const OrderMeasures measures = measure(problem, order);
+    answer.verdict = SolveVerdict::found;
+    answer.order = std::move(order);
+    answer.preemptions = measures.preemptions;
+    answer.switches = measures.switches;
+    return true;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_smt_engine() {
+  return std::make_unique<SmtEngine>();
+}
+
+Result<std::string> smt_lib(const Problem& problem, std::optional<unsigned> most_preemptions) {
+  SmtSolver solver;
+  SmtEncoding encoding(problem, solver, [] { return false; });
+  if (!encoding.refusal().empty())
+    return Error{.what = "the problem cannot be written as SMT-LIB", .why = encoding.refusal()};
+  encoding.encode();
+  if (most_preemptions) solver.require(encoding.at_most_preemptions(*most_preemptions));
+  return solver.smt_lib();
+}
+
+}  // namespace heddle
