@@ -71,7 +71,7 @@ TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
   RecordProperty("preempted", std::to_string(preempted));
   EXPECT_GT(found, count / 3);
   EXPECT_GT(impossible, count / 6);
-  EXPECT_GT(preempted, count / 20);
+  EXPECT_GT(preempted, count / 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CrossCheck, testing::Values(MemoryModel::sc, MemoryModel::tso, MemoryModel::pso),

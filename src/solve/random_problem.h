@@ -78,13 +78,16 @@ class RandomProblemMaker {
 
   void choose_features() {
     variables_ = 1 + number(3);
-    with_sync_ = number(4);  // 0: none
+    with_sync_ = number(4);  // 0: none, 1: locks, 2: all, 3: mostly one family
+    constexpr uint64_t kFamilies[] = {0, 3, 5, 7, 8, 9, 10};
+    focus_ = kFamilies[number(std::size(kFamilies))];
     mixed_sizes_ = chance(4);
     with_unknown_ = chance(8);
     with_symbolic_ = chance(5);
     with_steps_ = chance(4);
     with_threads_ = chance(3);
     with_fences_ = chance(2);
+    different_values_ = chance(2);  // so that what was read tells from whom
   }
 
   // ---- programs
@@ -107,7 +110,7 @@ class RandomProblemMaker {
     event.direct = event.kind == EventKind::write && chance(12);
     event.size = mixed_sizes_ ? uint32_t{1} << number(3) : 1;
     event.address = kMemory + (mixed_sizes_ ? number(4) : 4 * number(variables_));
-    operation.constant = number(3);
+    operation.constant = number(different_values_ ? 100 : 3);
     std::vector<uint32_t> reads;
     for (uint32_t i = 0; i < program.size(); ++i)
       if (reads_value(program[i].event.kind)) reads.push_back(i);
@@ -128,10 +131,17 @@ class RandomProblemMaker {
     for (uint64_t count = 1 + number(2); count > 0; --count) add_access(program);
   }
 
+  // One of the cases below. Where one family is in focus, its operations meet.
+  uint64_t sync_family() {
+    if (with_sync_ == 1) return number(3);
+    if (with_sync_ == 2 || chance(4)) return number(11);
+    return focus_ + (focus_ == 3 || focus_ == 5 ? number(2) : 0);  // waits and signals, posts and waits
+  }
+
   void add_sync(Program& program) {
     const uint64_t mutex = kMutex + 8 * number(2);
     const bool recursive = mutex != kMutex;
-    switch (number(with_sync_ == 1 ? 3 : 11)) {
+    switch (sync_family()) {
       case 0:
       case 1:
         add(program, EventKind::lock, mutex, 0, recursive);
@@ -214,7 +224,7 @@ class RandomProblemMaker {
       if (with_fences_ && chance(6)) {
         add(program, EventKind::fence);
         program.back().event.order = static_cast<AccessOrder>(number(7));
-      } else if (with_sync_ > 0 && chance(3)) {
+      } else if (with_sync_ > 0 && (chance(3) || (with_sync_ == 3 && chance(2)))) {
         add_sync(program);
       } else {
         add_access(program);
@@ -283,7 +293,8 @@ class RandomProblemMaker {
           event.value = pool.constant(operation.constant, width);
           for (const uint32_t read : operation.terms)
             event.value = pool.binary(ExprOp::add, event.value, term(pool, events, read, width));
-          event.value = pool.binary(ExprOp::bit_and, event.value, pool.constant(0x0303030303030303, width));
+          const uint64_t kept = different_values_ ? 0x7f7f7f7f7f7f7f7f : 0x0303030303030303;
+          event.value = pool.binary(ExprOp::bit_and, event.value, pool.constant(kept, width));
           if (operation.unknown) event.value = pool.binary(ExprOp::add, event.value, pool.unknown(0, width));
           if (operation.exchange) {
             const Expr old = pool.read(added, width);
@@ -345,8 +356,8 @@ class RandomProblemMaker {
       if (happened(t, read)) value += values_[t][read];
     }
     value &= 0xff;
-    const uint64_t with = chance(2) ? value : number(4);
-    const bool equal = chance(2);
+    const uint64_t with = different_values_ || chance(2) ? value : number(4);
+    const bool equal = different_values_ ? !chance(4) : chance(2);
     const Expr comparison = pool.binary(equal ? ExprOp::eq : ExprOp::ult, sum, pool.constant(with, 8));
     const bool held = equal ? value == with : value < with;
     const bool wrong = chance(all_happened ? 12 : 2);
@@ -422,9 +433,9 @@ class RandomProblemMaker {
   std::mt19937_64 random_;
   MemoryModel model_;
   Size size_;
-  uint64_t variables_ = 1, with_sync_ = 0;
+  uint64_t variables_ = 1, with_sync_ = 0, focus_ = 0;
   bool mixed_sizes_ = false, with_unknown_ = false, with_symbolic_ = false, with_steps_ = false;
-  bool with_threads_ = false, with_fences_ = false;
+  bool with_threads_ = false, with_fences_ = false, different_values_ = false;
   std::vector<Program> programs_;
   std::vector<std::map<uint32_t, uint64_t>> values_;  // read in the run, by thread and event; the low 64 bits
   std::vector<EventRef> order_;                       // of the run

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kX = 0x1000, kOwn = 0x8000;
+constexpr uint64_t kX = 0x1000, kMutex = 0x2000, kCondition = 0x2100, kOwn = 0x8000;
 
 Expr plus_one(ExprPool& pool, Expr e) {
   return pool.binary(ExprOp::add, e, pool.constant(1, 32));
@@ -55,6 +55,33 @@ TEST(SearchEngine, FindsTheFewestPreemptions) {
   EXPECT_EQ(one_lost.preemptions, 2u);
   EXPECT_TRUE(one_lost.fewest);
   EXPECT_EQ(solved(lost_updates(5, 5)).preemptions, 1u);
+}
+
+// The thread that is left holds a lock on which the other then waits, at no cost: left behind the unlock, it
+// would have to be the other that is preempted, too.
+TEST(SearchEngine, LeavesAThreadSoThatAnotherWaits) {
+  TraceBuilder builder(2);
+  builder.add(0, EventKind::lock, kMutex);
+  builder.write(0, kX, 1);
+  builder.add(0, EventKind::unlock, kMutex);
+  builder.write(0, kX, 2);
+  ExprPool& pool = builder.pool(1);
+  builder.require(1, pool.binary(ExprOp::eq, builder.read(1, kX), pool.constant(1, 32)));
+  builder.add(1, EventKind::lock, kMutex);
+  builder.require(1, pool.binary(ExprOp::eq, builder.read(1, kX), pool.constant(2, 32)));
+  builder.trace.failure = {.kind = FailurePredicate::Kind::reached, .thread = 1};
+  EXPECT_EQ(solved(builder.trace).preemptions, 1u);
+}
+
+// The threads stand at the same events whether the signal came too early or not.
+TEST(SearchEngine, TellsALostSignalFromOneThatWakes) {
+  TraceBuilder builder(2);
+  builder.add(0, EventKind::signal, kCondition);
+  builder.add(1, EventKind::lock, kMutex);
+  builder.add(1, EventKind::wait_begin, kCondition, kMutex);
+  builder.add(1, EventKind::wait_end, kCondition, kMutex);
+  builder.trace.failure = {.kind = FailurePredicate::Kind::reached, .thread = 1};
+  EXPECT_EQ(solved(builder.trace).verdict, SolveVerdict::found);
 }
 
 TEST(SearchEngine, ProvesThatThereIsNone) {

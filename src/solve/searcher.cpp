@@ -41,7 +41,7 @@ std::vector<OrderItem> Searcher::free_moves() const {
   return moves;
 }
 
-const SearchWay* Searcher::go_on(const SearchWay* way, const OrderItem& move) {
+const SearchWay* Searcher::lengthened(const SearchWay* way, const OrderItem& move) {
   common_.ways_bytes.fetch_add(sizeof(SearchWay), std::memory_order_relaxed);
   return &ways_.emplace_back(SearchWay{.before = way,
                                        .thread = move.thread,
@@ -49,11 +49,19 @@ const SearchWay* Searcher::go_on(const SearchWay* way, const OrderItem& move) {
                                        .length = (way == nullptr ? 0 : way->length) + 1});
 }
 
-void Searcher::visit(const SearchWay* way, std::vector<Choice>& open) {
+bool Searcher::may_preempt() const {
+  if (!state_.can_go_on(*state_.running())) return false;
+  for (uint32_t t = 0; t < common_.plan.values.size(); ++t)
+    if (state_.running() != t && state_.may_move(t)) return true;
+  return false;
+}
+
+// The state behind a move.
+void Searcher::visit(const SearchWay* before, const OrderItem& move, std::vector<Choice>& open) {
   if (!common_.visited.insert(state_.hash())) return;
-  if (state_.running() && state_.can_go_on(*state_.running()) && !moves_of_others().empty())
-    next_.push_back(way);
-  std::vector<OrderItem> moves = state_.running() ? free_moves() : std::vector<OrderItem>{};
+  const SearchWay* way = lengthened(before, move);
+  if (may_preempt()) next_.push_back(way);
+  std::vector<OrderItem> moves = free_moves();
   if (!moves.empty()) open.push_back({.way = way, .mark = state_.mark(), .moves = std::move(moves)});
 }
 
@@ -80,7 +88,7 @@ void Searcher::search(Choice first) {
         return;
       }
     }
-    visit(go_on(choice.way, move), open);
+    visit(choice.way, move, open);
   }
 }
 

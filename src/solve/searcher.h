@@ -65,10 +65,11 @@ class Searcher {
   };
 
   void search(Choice first);
-  void visit(const SearchWay* way, std::vector<Choice>& open);
+  void visit(const SearchWay* before, const OrderItem& move, std::vector<Choice>& open);
   std::vector<OrderItem> free_moves() const;
   std::vector<OrderItem> moves_of_others() const;
-  const SearchWay* go_on(const SearchWay* way, const OrderItem& move);
+  bool may_preempt() const;
+  const SearchWay* lengthened(const SearchWay* way, const OrderItem& move);
   void go_to(const SearchWay& way);
   void check_limits();
 
