@@ -96,9 +96,9 @@ TEST(SearchEngine, AccessesThatNobodyElseSeesCostNoMoves) {
 }
 
 TEST(SearchEngine, ThreadsHelpAndAgree) {
-  const Trace trace = lost_updates(60, 1);
+  const Trace trace = lost_updates(30, 1);
   EXPECT_EQ(solved(trace, {.jobs = 3}).preemptions, 2u);
-  EXPECT_EQ(solved(lost_updates(20, 41), {.jobs = 3}).verdict, SolveVerdict::impossible);
+  EXPECT_EQ(solved(lost_updates(10, 21), {.jobs = 3}).verdict, SolveVerdict::impossible);
 }
 
 TEST(SearchEngine, ABoundThatIsTooLowIsNoProof) {

@@ -109,6 +109,7 @@ class SearchState {
   // ---- carrying out
   void begin_operation(OrderItem item);
   void take_back();
+  void take_back_memory(const Operation& operation);
   Outcome perform_step(uint32_t thread);
   bool perform(uint32_t thread);
   bool access(uint32_t thread, uint32_t number);
