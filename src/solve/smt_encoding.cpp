@@ -27,11 +27,6 @@ bool SmtEncoding::encode() {
   if (!encode_accesses() || !encode_sync()) return false;
   encode_path();
   encode_failure();
-  for (uint32_t t = 0; t < threads(); ++t)
-    for (uint32_t e = 0; e + 1 < events(t).size(); ++e) {
-      if (should_end_()) return false;
-      preemptions_.push_back(is_preempted({t, e}));
-    }
   return true;
 }
 

@@ -30,8 +30,9 @@ class SmtEncoding {
 
   // Why the problem cannot be written down; empty if it can.
   const std::string& refusal() const { return refusal_; }
-  // All but the bound. requires: no refusal(). Whether it was not ended before: formulas may become large.
-  bool encode();
+  // Both: whether they were not ended before, since formulas may become large.
+  bool encode();              // all but the bound. requires: no refusal()
+  bool encode_preemptions();  // what the bound is about, behind encode()
   SmtTerm at_most_preemptions(unsigned count);
   bool is_approximated() const { return approximated_; }
   // requires: the solver's last answer was satisfiable
@@ -85,6 +86,7 @@ class SmtEncoding {
   bool encode_accesses();
   void make_read(EventRef ref);
   void encode_read(EventRef ref, const std::map<size_t, std::vector<Write>>& writes);
+  std::vector<Write> candidates(EventRef ref, const std::vector<Write>& writes) const;
   Value read_piece(EventRef ref, size_t piece, const std::vector<Write>& writes);
   std::vector<size_t> pieces_of(EventRef ref) const;
   SmtTerm address_of(EventRef ref);
@@ -119,6 +121,7 @@ class SmtEncoding {
   std::vector<std::vector<std::optional<Value>>> reads_;   // by thread and event
   std::vector<std::vector<std::optional<Value>>> values_;  // by thread and expression
   std::map<uint64_t, std::vector<EventRef>> operations_;   // by object
+  std::map<uint64_t, uint32_t> used_;                      // by object: SmtObjectState::used
   std::map<EventRef, SmtObjectState> after_;               // behind operations
   std::map<EventRef, SmtBarrierSeen> seen_after_;
   std::vector<EventRef> block_operations_;

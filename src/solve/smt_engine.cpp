@@ -19,7 +19,10 @@ class SmtEngine : public Engine {
     if (!encoding.refusal().empty()) return {.why = encoding.refusal()};
     if (!encoding.encode()) return {.why = "out of time"};
     std::vector<SmtTerm> bound;
-    if (limits.most_preemptions) bound = {encoding.at_most_preemptions(*limits.most_preemptions)};
+    if (limits.most_preemptions) {
+      if (!encoding.encode_preemptions()) return {.why = "out of time"};
+      bound = {encoding.at_most_preemptions(*limits.most_preemptions)};
+    }
     SolveAnswer answer;
     uint64_t queries = 0;
     const auto ask = [&] {
@@ -36,7 +39,9 @@ class SmtEngine : public Engine {
         if (!take(problem, encoding, answer)) return {.why = "a value that the solver does not know"};
         break;
     }
-    // Fewer and fewer, from below: what has an answer there has the fewest.
+    const bool can_bound = answer.preemptions == 0 || limits.most_preemptions || encoding.encode_preemptions();
+    if (!can_bound) return answer;
+    // From below: what has an answer there has the fewest.
     for (unsigned count = 0; count < answer.preemptions && !answer.fewest; ++count) {
       if (limits.progress) limits.progress(fmt::format("smt: {} preemptions", count));
       bound = {encoding.at_most_preemptions(count)};
@@ -79,7 +84,10 @@ Result<std::string> smt_lib(const Problem& problem, std::optional<unsigned> most
   if (!encoding.refusal().empty())
     return Error{.what = "the problem cannot be written as SMT-LIB", .why = encoding.refusal()};
   encoding.encode();
-  if (most_preemptions) solver.require(encoding.at_most_preemptions(*most_preemptions));
+  if (most_preemptions) {
+    encoding.encode_preemptions();
+    solver.require(encoding.at_most_preemptions(*most_preemptions));
+  }
   return solver.smt_lib();
 }
 

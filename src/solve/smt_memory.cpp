@@ -138,6 +138,20 @@ void SmtEncoding::encode_flush_order() {
 
 // ---- Φrw
 
+// Those that a read may see, by program order: not the thread's own later ones, nor those that an own write to
+// the same memory has overwritten (if that is where it always is, and not in a buffer).
+std::vector<SmtEncoding::Write> SmtEncoding::candidates(EventRef ref, const std::vector<Write>& writes) const {
+  std::vector<Write> out;
+  for (const Write& write : writes) {
+    const bool own = write.event.thread == ref.thread;
+    if (own && write.event.event >= ref.event) continue;
+    const bool overwrites = own && !is_buffered(write.event) && !event(write.event).address_expression;
+    if (overwrites) std::erase_if(out, [&](const Write& older) { return older.event.thread == ref.thread; });
+    out.push_back(write);
+  }
+  return out;
+}
+
 SmtEncoding::Value SmtEncoding::read_piece(EventRef ref, size_t piece, const std::vector<Write>& writes) {
   const unsigned width = pieces_[piece].size * 8;
   const std::string name = fmt::format("{}.{}.{}", ref.thread, ref.event, pieces_[piece].address);
@@ -150,12 +164,9 @@ SmtEncoding::Value SmtEncoding::read_piece(EventRef ref, size_t piece, const std
   // The thread's own youngest write that is still in its buffer.
   SmtTerm none_in_buffer = solver_.truth(true);
   std::vector<SmtTerm> in_memory;
-  for (const Write& write : writes) {
-    const bool other = write.event == ref;
+  for (const Write& write : writes)
     in_memory.push_back(
-        other ? solver_.truth(false)
-              : solver_.all({write.moment.done, is_before(write.moment, read), touches(write.event, piece)}));
-  }
+        solver_.all({write.moment.done, is_before(write.moment, read), touches(write.event, piece)}));
   for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
     if (write->event.thread != ref.thread || write->event.event >= ref.event || !is_buffered(write->event))
       continue;
@@ -194,8 +205,8 @@ void SmtEncoding::encode_read(EventRef ref, const std::map<size_t, std::vector<W
   std::vector<SmtTerm> certain;
   for (const size_t piece : pieces_of(ref)) {
     const auto of_piece = writes.find(piece);
-    const Value part =
-        read_piece(ref, piece, of_piece == writes.end() ? std::vector<Write>{} : of_piece->second);
+    const Value part = read_piece(
+        ref, piece, of_piece == writes.end() ? std::vector<Write>{} : candidates(ref, of_piece->second));
     const SmtTerm touched = touches(ref, piece);
     certain.push_back(solver_.any({solver_.no(touched), part.certain}));
     if (!accessed.address_expression) {

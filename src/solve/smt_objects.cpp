@@ -8,21 +8,62 @@ namespace heddle {
 
 using Object = SmtObjectState;
 
+uint32_t used_fields(EventKind kind) {
+  const auto bits = [](std::initializer_list<unsigned> fields) {
+    uint32_t out = 0;
+    for (const unsigned field : fields) out |= 1u << field;
+    return out;
+  };
+  switch (kind) {
+    case EventKind::lock:
+    case EventKind::unlock:
+    case EventKind::lock_failed:
+    case EventKind::wait_begin:
+    case EventKind::wait_end:
+    case EventKind::wait_timeout:
+      return bits({Object::holder, Object::levels});
+    case EventKind::read_lock:
+    case EventKind::read_unlock:
+    case EventKind::read_lock_failed:
+    case EventKind::write_lock:
+    case EventKind::write_unlock:
+    case EventKind::write_lock_failed:
+      return bits({Object::readers, Object::writer});
+    case EventKind::barrier_arrive:
+    case EventKind::barrier_leave:
+      return bits({Object::count, Object::arrived, Object::inside, Object::round});
+    case EventKind::semaphore_wait:
+    case EventKind::semaphore_failed:
+    case EventKind::semaphore_post:
+    case EventKind::semaphore_value:
+      return bits({Object::semaphore});
+    case EventKind::once_begin:
+    case EventKind::once_done:
+    case EventKind::once_passed:
+      return bits({Object::runner, Object::done});
+    default:
+      return 0;
+  }
+}
+
 SmtObjectState SmtObjects::initial() {
   Object out;
   for (SmtTerm& field : out.fields) field = solver_.number(0);
   return out;
 }
 
-SmtObjectState SmtObjects::variable(uint64_t address) {
-  Object out;
-  for (SmtTerm& field : out.fields) field = solver_.number_variable("object" + std::to_string(address));
+SmtObjectState SmtObjects::variable(uint64_t address, uint32_t used) {
+  Object out = initial();
+  out.used = used;
+  for (unsigned i = 0; i < Object::kFields; ++i)
+    if ((used >> i & 1) != 0) out.fields[i] = solver_.number_variable("object" + std::to_string(address));
   return out;
 }
 
 SmtTerm SmtObjects::same(const Object& a, const Object& b) {
   std::vector<SmtTerm> equal;
-  for (unsigned i = 0; i < Object::kFields; ++i) equal.push_back(solver_.equal(a.fields[i], b.fields[i]));
+  for (unsigned i = 0; i < Object::kFields; ++i)
+    if ((a.used >> i & 1) != 0) equal.push_back(solver_.equal(a.fields[i], b.fields[i]));
   return solver_.all(equal);
 }
 

@@ -26,7 +26,10 @@ struct SmtObjectState {
     done,
   };
   SmtTerm fields[kFields];
+  uint32_t used = 0;  // bits: fields that operations on this object look at
 };
+
+uint32_t used_fields(EventKind kind);
 
 // What a thread knows of the barrier at which it arrived.
 struct SmtBarrierSeen {
@@ -43,8 +46,8 @@ class SmtObjects {
   explicit SmtObjects(SmtSolver& solver) : solver_(solver) {}
 
   SmtObjectState initial();
-  SmtObjectState variable(uint64_t address);
-  SmtTerm same(const SmtObjectState& a, const SmtObjectState& b);
+  SmtObjectState variable(uint64_t address, uint32_t used);
+  SmtTerm same(const SmtObjectState& a, const SmtObjectState& b);  // in what a uses
   SmtTerm can_lock(const SmtObjectState& mutex, uint32_t thread, bool recursive);
   // For all kinds but waits (smt_sync.cpp), threads and blocks.
   SmtTerm is_enabled(const SmtObjectState& object, uint32_t thread, const Event& event,

@@ -18,6 +18,15 @@ SmtTerm SmtEncoding::is_preempted(EventRef ref) {
        is_enabled(ref.thread, events(ref.thread)[ref.event + 1], ref.event + 1, {Point::Kind::behind, ref})});
 }
 
+bool SmtEncoding::encode_preemptions() {
+  for (uint32_t t = 0; t < threads(); ++t)
+    for (uint32_t e = 0; e + 1 < events(t).size(); ++e) {
+      if (should_end_()) return false;
+      preemptions_.push_back(is_preempted({t, e}));
+    }
+  return true;
+}
+
 SmtTerm SmtEncoding::at_most_preemptions(unsigned count) {
   return solver_.at_most(preemptions_, count);
 }

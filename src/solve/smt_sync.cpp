@@ -40,12 +40,16 @@ void SmtEncoding::find_sync() {
         begin.reset();
       }
       // A wait does to its condition what is said by matching; to its mutex it is an unlock and a lock.
-      if (is_wait(operation.kind))
-        operations_[operation.second].push_back({t, e});
-      else if (has_object(operation.kind))
-        operations_[operation.address].push_back({t, e});
+      if (!is_wait(operation.kind) && !has_object(operation.kind)) continue;
+      const uint64_t object = is_wait(operation.kind) ? operation.second : operation.address;
+      operations_[object].push_back({t, e});
+      used_[object] |= used_fields(operation.kind);
     }
     if (begin) open_waits_[t] = *begin;
+  }
+  for (const FailurePredicate::Waiting& waiting : problem_.trace->failure.waiting) {
+    const Event& operation = waiting.operation;
+    used_[is_wait(operation.kind) ? operation.second : operation.address] |= used_fields(operation.kind);
   }
 }
 
@@ -53,7 +57,7 @@ void SmtEncoding::find_sync() {
 SmtObjectState SmtEncoding::state_at(uint64_t object, const Point& point) {
   SmtObjects objects(solver_);
   const std::vector<EventRef>& operations = operations_[object];
-  const SmtObjectState state = objects.variable(object);
+  const SmtObjectState state = objects.variable(object, used_[object]);
   std::vector<SmtTerm> before;
   for (const EventRef ref : operations) before.push_back(happened(moment(ref), ref, point));
   for (size_t i = 0; i < operations.size(); ++i) {
@@ -214,7 +218,7 @@ bool SmtEncoding::encode_sync() {
   // States behind operations are made of states before them, which are variables: those first.
   std::map<EventRef, SmtObjectState> before;
   for (const auto& [object, operations] : operations_)
-    for (const EventRef ref : operations) before[ref] = objects.variable(object);
+    for (const EventRef ref : operations) before[ref] = objects.variable(object, used_[object]);
   for (uint32_t t = 0; t < threads(); ++t)
     for (uint32_t e = 0; e < events(t).size(); ++e) {
       const auto found = before.find({t, e});
