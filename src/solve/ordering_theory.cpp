@@ -5,6 +5,12 @@
 #include "base/result.h"
 
 namespace heddle {
+namespace {
+
+constexpr unsigned kReadsToChooseFrom = 10;
+constexpr uint64_t kFuture = uint64_t{1} << 40;  // later than all
+
+}  // namespace
 
 OrderingTheory::OrderingTheory(OrderingModel& model, SatSolver& solver, OrderingValues& values)
     : model_(model),
@@ -31,7 +37,8 @@ OrderingTheory::OrderingTheory(OrderingModel& model, SatSolver& solver, Ordering
     of->reads.push_back(number);
 
     const uint32_t group = solver.new_group();
-    std::vector<Literal> clause = {~executed(moment)};
+    executed_.push_back(executed(moment));
+    std::vector<Literal> clause = {~executed_.back()};
     for (uint32_t i = 0; i < read.candidates.size(); ++i) {
       read.candidates[i].variable = solver.new_variable();
       solver.add_to_group(read.candidates[i].variable, group);
@@ -40,6 +47,15 @@ OrderingTheory::OrderingTheory(OrderingModel& model, SatSolver& solver, Ordering
     }
     solver.add_clause(clause);
   }
+  for (Moment moment = 0; moment < model.order.moments(); ++moment) {
+    times_.push_back(0);
+    for (uint32_t chain = 0; chain < model.order.chains(); ++chain)
+      times_.back() += model.order.count_before(moment, chain);
+  }
+  for (uint32_t number = 0; number < model.reads.size(); ++number) reads_in_time_.push_back(number);
+  std::ranges::sort(reads_in_time_, {}, [&](uint32_t number) {
+    return std::pair(times_[moment_of(model_.reads[number])], number);
+  });
 }
 
 OrderingTheory::Variable& OrderingTheory::variable(uint32_t number) {
@@ -274,7 +290,10 @@ bool OrderingTheory::propagate(SatSolver& solver, std::vector<Literal>& conflict
 }
 
 void OrderingTheory::new_level() {
-  levels_.push_back({.head = head_, .edges = order().edges(), .sources = sources_set_.size()});
+  levels_.push_back({.head = head_,
+                     .edges = order().edges(),
+                     .sources = sources_set_.size(),
+                     .first_open = first_open_});
   values_.new_level();
 }
 
@@ -282,6 +301,7 @@ void OrderingTheory::backtrack(uint32_t to) {
   const Level level = levels_[to];
   levels_.resize(to);
   head_ = level.head;
+  first_open_ = level.first_open;
   model_.order.undo(level.edges);
   for (; sources_set_.size() > level.sources; sources_set_.pop_back()) {
     const uint32_t number = sources_set_.back();
@@ -290,6 +310,54 @@ void OrderingTheory::backtrack(uint32_t to) {
     sources_[number] = kNoSource;
   }
   values_.backtrack(to);
+}
+
+// ---- decisions
+
+bool OrderingTheory::is_decided(uint32_t read) const {
+  return sources_[read] != kNoSource || solver_.is_false(executed_[read]);
+}
+
+// Of the first few reads without a source the most active one: what a source means for values is known best
+// where all that came before has values, and what is wrong there has causes nearby.
+Literal OrderingTheory::choose(const SatSolver& solver) {
+  while (first_open_ < reads_in_time_.size() && is_decided(reads_in_time_[first_open_])) ++first_open_;
+  uint32_t chosen = UINT32_MAX;
+  double most_active = -1;
+  unsigned seen = 0;
+  for (size_t i = first_open_; i < reads_in_time_.size() && seen < kReadsToChooseFrom; ++i) {
+    const uint32_t number = reads_in_time_[i];
+    if (is_decided(number)) continue;
+    ++seen;
+    double activity = 0;
+    for (const OrderingCandidate& candidate : model_.reads[number].candidates)
+      if (solver.is_open(Literal::of(candidate.variable)))
+        activity = std::max(activity, solver.activity(candidate.variable));
+    if (activity > most_active) {
+      most_active = activity;
+      chosen = number;
+    }
+  }
+  return chosen == UINT32_MAX ? solver.truth() : choose_source(chosen);
+}
+
+// What it was last time, else the write that came last, about.
+Literal OrderingTheory::choose_source(uint32_t number) const {
+  const OrderingRead& read = model_.reads[number];
+  const uint64_t now = times_[moment_of(read)];
+  Literal nearest = solver_.truth();
+  uint64_t least = UINT64_MAX;
+  for (const OrderingCandidate& candidate : read.candidates) {
+    const Literal literal = Literal::of(candidate.variable);
+    if (!solver_.is_open(literal)) continue;
+    if (solver_.phase(candidate.variable)) return literal;
+    const uint64_t time = candidate.write == kInitial ? 0 : times_[visible(candidate.write)];
+    const uint64_t distance = time <= now ? now - time : kFuture + time;
+    if (distance >= least) continue;
+    least = distance;
+    nearest = literal;
+  }
+  return nearest;
 }
 
 void OrderingTheory::check_all(SatSolver&) {

@@ -44,6 +44,7 @@ class OrderingTheory : public SatTheory {
   void new_level() override;
   void backtrack(uint32_t level) override;
   void explain(Literal literal, std::vector<Literal>& clause) override;
+  Literal choose(const SatSolver& solver) override;
   void check_all(SatSolver& solver) override;
 
   std::function<void()> on_all;  // all variables have values
@@ -65,6 +66,7 @@ class OrderingTheory : public SatTheory {
     size_t head;
     uint32_t edges;
     size_t sources;
+    size_t first_open;
   };
   struct Place {  // of an access to a cell, by moment
     uint32_t cell, access;
@@ -87,6 +89,8 @@ class OrderingTheory : public SatTheory {
   bool exclude_overwritten(uint32_t read, Moment by);
   bool set_source(uint32_t read, uint32_t candidate);
   bool order_others(uint32_t read, uint32_t candidate);
+  bool is_decided(uint32_t read) const;
+  Literal choose_source(uint32_t read) const;
 
   OrderingModel& model_;
   SatSolver& solver_;
@@ -99,9 +103,13 @@ class OrderingTheory : public SatTheory {
   std::vector<std::vector<ReadsOfChain>> reads_of_cell_;
   std::vector<std::vector<uint32_t>> readers_;  // by write: reads that read from it
   std::vector<uint32_t> sources_;
+  std::vector<Literal> executed_;  // by read
   std::vector<uint32_t> sources_set_;  // reads, in the order of being set
   std::vector<ChainOrder::Change> changes_;
   std::vector<Level> levels_;
+  std::vector<uint32_t> reads_in_time_;  // about as they come
+  std::vector<uint64_t> times_;          // by moment: how many come before in any case
+  size_t first_open_ = 0;                // in reads_in_time_: all before it have sources, or are not carried out
   std::vector<Literal>* conflict_ = nullptr;
   size_t head_ = 0;
 };

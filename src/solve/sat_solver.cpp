@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kNowhere = UINT32_MAX;
 constexpr uint32_t kHeader = 2;  // words of a clause before its literals
-constexpr uint64_t kRestartUnit = 64;
+constexpr uint64_t kRestartUnit = 1000;  // conflicts; long, since theories decide in an order that they know
 
 // 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...
 uint64_t luby(uint64_t index) {
@@ -371,6 +371,7 @@ void SatSolver::bump(uint32_t variable) {
 }
 
 Literal SatSolver::choose() {
+  if (const Literal wanted = theory_->choose(*this); wanted != truth()) return wanted;
   while (!heap_.empty()) {
     const uint32_t variable = heap_pop();
     if (is_open(Literal::of(variable))) return Literal::of(variable, phases_[variable]);

@@ -38,6 +38,8 @@ class SatTheory {
   virtual void backtrack(uint32_t level) = 0;
   // The clause for which the literal is true: the literal, and others that were false before.
   virtual void explain(Literal literal, std::vector<Literal>& clause) = 0;
+  // What to decide next; the truth: whatever is most active.
+  virtual Literal choose(const SatSolver& solver) = 0;
   // All variables have values. Adds what is wrong with them by SatSolver::add_lemma(); nothing: it is a solution.
   virtual void check_all(SatSolver& solver) = 0;
 };
@@ -68,6 +70,8 @@ class SatSolver {
   uint32_t level() const { return static_cast<uint32_t>(level_starts_.size()); }
   uint32_t variables() const { return static_cast<uint32_t>(reasons_.size()); }
   Literal truth() const { return Literal::of(0); }  // always true
+  double activity(uint32_t variable) const { return activities_[variable]; }
+  bool phase(uint32_t variable) const { return phases_[variable]; }
   void set_phase(uint32_t variable, bool phase) { phases_[variable] = phase; }
 
   uint64_t conflicts = 0, decisions = 0, propagations = 0, restarts = 0;
