@@ -6,32 +6,84 @@
 
 namespace heddle {
 
-uint32_t ChainOrder::add_chain(uint32_t length) {
+void ChainOrder::add_chain(uint32_t length) {
   chain_of_.insert(chain_of_.end(), length, static_cast<uint32_t>(starts_.size() - 1));
   starts_.push_back(starts_.back() + length);
-  return chains() - 1;
 }
 
-void ChainOrder::finish_chains() {
+void ChainOrder::add_direct_edge(Moment from, Moment to, Literal literal) {
+  out_[from].push_back(static_cast<uint32_t>(edges_.size()));
+  edges_.push_back({.from = from, .to = to, .literal = literal, .undo_from = undo_.size()});
+}
+
+std::vector<Moment> ChainOrder::start(const std::vector<MomentPair>& pairs) {
   after_.resize(size_t{moments()} * chains());
   before_.assign(after_.size(), 0);
   out_.resize(moments());
   came_by_.resize(moments());
   entry_.resize(moments());
+  std::vector<uint32_t> waits_for(moments());
+  for (Moment moment = 0; moment < moments(); ++moment) waits_for[moment] = place_of(moment) > 0;
+  for (const auto& [from, to] : pairs) {
+    add_direct_edge(from, to, Literal{});
+    ++waits_for[to];
+  }
+
+  // In topological order.
+  std::vector<Moment> order;
+  const auto come = [&](Moment moment) {
+    if (--waits_for[moment] == 0) order.push_back(moment);
+  };
+  const auto has_next = [&](Moment moment) { return place_of(moment) + 1 < length(chain_of(moment)); };
   for (Moment moment = 0; moment < moments(); ++moment)
-    for (uint32_t chain = 0; chain < chains(); ++chain) {
-      const bool own = chain == chain_of(moment);
-      after_[index(moment, chain)] = own ? place_of(moment) + 1 : length(chain);
-      before_[index(moment, chain)] = own ? place_of(moment) : 0;
-    }
+    if (waits_for[moment] == 0) order.push_back(moment);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (has_next(order[i])) come(order[i] + 1);
+    for (const uint32_t edge : out_[order[i]]) come(edges_[edge].to);
+  }
+  std::vector<Moment> never;
+  for (Moment moment = 0; moment < moments(); ++moment)
+    if (waits_for[moment] > 0) never.push_back(moment);
+  if (!never.empty()) {
+    std::vector<MomentPair> kept;
+    for (const MomentPair& pair : pairs)
+      if (waits_for[pair.second] == 0) kept.push_back(pair);
+    edges_.clear();
+    for (std::vector<uint32_t>& out : out_) out.clear();
+    start(kept);
+    return never;
+  }
+
+  for (Moment moment = 0; moment < moments(); ++moment)
+    for (uint32_t chain = 0; chain < chains(); ++chain)
+      after_[index(moment, chain)] = chain == chain_of(moment) ? place_of(moment) + 1 : length(chain);
+  const auto take_before = [&](Moment from, Moment to) {
+    for (uint32_t chain = 0; chain < chains(); ++chain)
+      before_[index(to, chain)] = std::max(before_[index(to, chain)], before_[index(from, chain)]);
+    uint32_t& own = before_[index(to, chain_of(from))];
+    own = std::max(own, place_of(from) + 1);
+  };
+  for (const Moment moment : order) {
+    if (has_next(moment)) take_before(moment, moment + 1);
+    for (const uint32_t edge : out_[moment]) take_before(moment, edges_[edge].to);
+  }
+  const auto take_after = [&](Moment from, Moment to) {
+    for (uint32_t chain = 0; chain < chains(); ++chain)
+      after_[index(from, chain)] = std::min(after_[index(from, chain)], after_[index(to, chain)]);
+    uint32_t& own = after_[index(from, chain_of(to))];
+    own = std::min(own, place_of(to));
+  };
+  for (size_t i = order.size(); i-- > 0;) {
+    if (has_next(order[i])) take_after(order[i], order[i] + 1);
+    for (const uint32_t edge : out_[order[i]]) take_after(order[i], edges_[edge].to);
+  }
+  return never;
 }
 
 void ChainOrder::insert(Moment from, Moment to, Literal literal, std::vector<Change>& changes) {
   HEDDLE_CHECK(from != to && !is_before(to, from));
   if (is_before(from, to)) return;
-  const auto number = static_cast<uint32_t>(edges_.size());
-  edges_.push_back({.from = from, .to = to, .literal = literal, .undo_from = static_cast<uint32_t>(undo_.size())});
-  out_[from].push_back(number);
+  add_direct_edge(from, to, literal);
   for (uint32_t left = 0; left < chains(); ++left) {
     // The last of this chain up to `from`, then the first of each chain from `to` on.
     const uint32_t end = left == chain_of(from) ? place_of(from) + 1 : count_before(from, left);
@@ -60,19 +112,13 @@ void ChainOrder::insert(Moment from, Moment to, Literal literal, std::vector<Cha
 
 void ChainOrder::undo(uint32_t edges) {
   if (edges >= edges_.size()) return;
-  const uint32_t keep = edges_[edges].undo_from;
+  const size_t keep = edges_[edges].undo_from;
   for (size_t i = undo_.size(); i-- > keep;) (undo_[i].after ? after_ : before_)[undo_[i].place] = undo_[i].old;
   undo_.resize(keep);
   while (edges_.size() > edges) {
     out_[edges_.back().from].pop_back();
     edges_.pop_back();
   }
-}
-
-void ChainOrder::settle() {
-  undo_.clear();
-  undo_.shrink_to_fit();
-  for (Edge& edge : edges_) edge.undo_from = 0;
 }
 
 void ChainOrder::explain(Moment from, Moment to, uint32_t edges, std::vector<Literal>& literals) const {
@@ -84,6 +130,7 @@ void ChainOrder::explain(Moment from, Moment to, uint32_t edges, std::vector<Lit
     const uint32_t end = chain == goal ? place_of(to) + 1 : count_before(to, chain);
     stretches_[chain] = {.reached = end, .scanned = end};
   }
+  stretches_[chain_of(from)].reached = place_of(from);
   frontier_.assign(1, from);
   Moment last = from;
   while (chain_of(last) != goal) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "solve/sat_solver.h"
@@ -29,8 +30,12 @@ class ChainOrder {
     uint32_t now, old;
   };
 
-  uint32_t add_chain(uint32_t length);  // answers its number; its moments follow those of the chain before
-  void finish_chains();
+  using MomentPair = std::pair<Moment, Moment>;
+
+  void add_chain(uint32_t length);  // its moments follow those of the chain before
+  // The order that there is from the start. Moments that would have to come before themselves, and all that
+  // comes after those, are answered; nothing but their chains says something about their order.
+  std::vector<Moment> start(const std::vector<MomentPair>& edges);
 
   uint32_t chains() const { return static_cast<uint32_t>(starts_.size() - 1); }
   uint32_t moments() const { return starts_.back(); }
@@ -49,7 +54,6 @@ class ChainOrder {
   void insert(Moment from, Moment to, Literal literal, std::vector<Change>& changes);
   uint32_t edges() const { return static_cast<uint32_t>(edges_.size()); }
   void undo(uint32_t edges);  // back to so many edges
-  void settle();              // nothing so far is ever undone
 
   // Adds the literals of a path that consists of the first `edges` edges. requires: there is one
   void explain(Moment from, Moment to, uint32_t edges, std::vector<Literal>& literals) const;
@@ -58,7 +62,7 @@ class ChainOrder {
   struct Edge {
     Moment from, to;
     Literal literal;
-    uint32_t undo_from;  // in undo_
+    size_t undo_from;  // in undo_
   };
   struct Undo {
     size_t place;
@@ -66,6 +70,7 @@ class ChainOrder {
     bool after;
   };
 
+  void add_direct_edge(Moment from, Moment to, Literal literal);
   size_t index(Moment moment, uint32_t chain) const { return size_t{moment} * chains() + chain; }
 
   std::vector<uint32_t> starts_ = {0};

@@ -8,10 +8,21 @@
 namespace heddle {
 namespace {
 
+constexpr uint32_t kFirstWindow = 40;
+constexpr double kManyCandidates = 12;  // of a read: it is worth while to guess
+constexpr uint64_t kConflictsOfGuess = 20'000;
+
+// One search, with or without a guess (OrderingModel) that makes it small.
 class Search {
  public:
-  Search(const Problem& problem, const SolveLimits& limits)
-      : problem_(problem), limits_(limits), model_(problem) {}
+  Search(const Problem& problem, const SolveLimits& limits, uint32_t window, uint64_t most_conflicts)
+      : problem_(problem), limits_(limits), most_conflicts_(most_conflicts), model_(problem, window) {}
+
+  double candidates_of_read() const {
+    size_t all = 0;
+    for (const OrderingRead& read : model_.reads) all += read.candidates.size();
+    return model_.reads.empty() ? 0 : static_cast<double>(all) / static_cast<double>(model_.reads.size());
+  }
 
   SolveAnswer run() {
     if (!model_.not_covered.empty()) {
@@ -29,7 +40,9 @@ class Search {
     OrderingSync sync(model_, solver_, theory);
     sync.add_clauses();
     theory.on_all = [&] { look_at_whole(theory, sync); };
-    const SatSolver::Answer found = solver_.solve(theory, [&] { return !wrong_.empty() || limits_.reached(); });
+    const SatSolver::Answer found = solver_.solve(theory, [&] {
+      return !wrong_.empty() || solver_.conflicts >= most_conflicts_ || limits_.reached();
+    });
     if (found == SatSolver::Answer::satisfiable)
       finish(theory);
     else if (found == SatSolver::Answer::stopped)
@@ -107,6 +120,7 @@ class Search {
 
   const Problem& problem_;
   const SolveLimits& limits_;
+  uint64_t most_conflicts_;
   OrderingModel model_;
   SatSolver solver_;
   SolveAnswer answer_;
@@ -118,7 +132,17 @@ class OrderingEngine : public Engine {
  public:
   std::string_view name() const override { return "ordering"; }
   SolveAnswer solve(const Problem& problem, const SolveLimits& limits) override {
-    return Search(problem, limits).run();
+    Search whole(problem, limits, 0, UINT64_MAX);
+    uint32_t longest = 0;
+    for (const ThreadTrace& thread : problem.trace->threads)
+      longest = std::max(longest, static_cast<uint32_t>(thread.events.size()));
+    if (whole.candidates_of_read() > kManyCandidates)
+      for (uint32_t window = kFirstWindow; window < longest && !limits.reached(); window *= 3) {
+        SolveAnswer guessed = Search(problem, limits, window, kConflictsOfGuess).run();
+        guessed.statistics["window"] = window;
+        if (guessed.verdict == SolveVerdict::found) return guessed;
+      }
+    return whole.run();
   }
 };
 

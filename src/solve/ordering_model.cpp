@@ -8,15 +8,15 @@
 
 namespace heddle {
 
-OrderingModel::OrderingModel(const Problem& problem) : problem_(&problem) {
+OrderingModel::OrderingModel(const Problem& problem, uint32_t window) : problem_(&problem) {
   find_not_covered();
   if (!not_covered.empty()) return;
   make_cells();
   make_moments();
   make_order();
-  if (impossible) return;
-  add_accesses();
-  order.settle();
+  start_order();
+  if (window > 0 && !impossible) add_window(window);
+  if (!impossible) add_accesses();
 }
 
 void OrderingModel::find_not_covered() {
@@ -99,7 +99,6 @@ void OrderingModel::make_moments() {
       }
     }
   }
-  order.finish_chains();
 }
 
 // The thread's writes; those that go through a buffer by chains: TSO has one, PSO one for each range of memory.
@@ -133,15 +132,53 @@ void OrderingModel::make_flushes(uint32_t thread, std::vector<std::vector<uint32
 
 // ---- the order that holds in any case
 
-void OrderingModel::add_edge(Moment before, Moment after) {
-  if (before == after || order.is_before(after, before)) {
-    // It would have to come before itself: it never comes.
-    if (after == end || order.is_before(after, end)) impossible = true;
-    if (after != end && !impossible) order.insert(end, after, Literal{}, changes_);
-  } else {
-    order.insert(before, after, Literal{}, changes_);
+// What can never come, comes after the end.
+void OrderingModel::start_order() {
+  const ChainOrder chains = order;
+  const std::vector<Moment> never_come = order.start(edges_);
+  if (never_come.empty()) return;
+  std::vector<bool> never_comes(order.moments());
+  for (const Moment moment : never_come) never_comes[moment] = true;
+  impossible = never_comes[end];
+  std::erase_if(edges_, [&](const ChainOrder::MomentPair& edge) { return never_comes[edge.second]; });
+  for (const Moment moment : never_come)
+    if (order.place_of(moment) == 0 || !never_comes[moment - 1]) edges_.push_back({end, moment});
+  order = chains;
+  order.start(edges_);
+}
+
+// Where a moment lies in the run, from 0 to 1: by how many moments come before it in any case, and after. This
+// grows along the order.
+void OrderingModel::add_window(uint32_t window) {
+  const auto threads = static_cast<uint32_t>(moments_.size());
+  std::vector<double> times;
+  uint32_t longest = 0;
+  for (Moment moment = 0; moment < end; ++moment) {
+    double before = 0, after = 0;
+    for (uint32_t chain = 0; chain < threads; ++chain) {
+      before += order.count_before(moment, chain);
+      after += order.length(chain) - order.first_after(moment, chain);
+    }
+    times.push_back((before + 0.5) / (before + after + 1));
+    longest = std::max(longest, order.length(order.chain_of(moment)));
   }
-  changes_.clear();
+  const double width = static_cast<double>(window) / longest;
+  const uint32_t stride = std::max(window / 4, 1U);
+  for (uint32_t left = 0; left < threads; ++left)
+    for (uint32_t right = 0; right < threads; ++right) {
+      if (left == right) continue;
+      uint32_t to = 0;
+      for (uint32_t from = 0; from < order.length(left); from += stride) {
+        const double limit = times[order.at(left, from)] + width;
+        while (to < order.length(right) && times[order.at(right, to)] <= limit) ++to;
+        if (to == order.length(right)) break;
+        add_edge(order.at(left, from), order.at(right, to));
+      }
+    }
+  ChainOrder chains;
+  for (uint32_t chain = 0; chain < order.chains(); ++chain) chains.add_chain(order.length(chain));
+  order = std::move(chains);
+  start_order();
 }
 
 // Buffered writes: behind their step, in their order, and before what needs an empty buffer (store_buffer.h).
@@ -193,9 +230,9 @@ void OrderingModel::make_order() {
     all_of(failure.thread);
 
   const OrderNeeds needs(*problem_);
-  for (uint32_t t = 0; t < threads.size() && !impossible; ++t) {
+  for (uint32_t t = 0; t < threads.size(); ++t) {
     const std::vector<Event>& events = threads[t].events;
-    for (uint32_t e = 0; e < events.size() && !impossible; ++e) {
+    for (uint32_t e = 0; e < events.size(); ++e) {
       const Moment here = moments_[t][e];
       for (const OrderNeed& need : needs.of({t, e})) {
         if (need.thread != t)
@@ -214,7 +251,7 @@ void OrderingModel::make_order() {
         add_edge(moments_[events[e].address][static_cast<size_t>(exit - joined.begin())], here);
       }
     }
-    if (problem_->model != MemoryModel::sc && !impossible) order_flushes(t);
+    if (problem_->model != MemoryModel::sc) order_flushes(t);
   }
 }
 

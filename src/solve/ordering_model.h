@@ -67,7 +67,9 @@ struct MomentContent {
 
 class OrderingModel {
  public:
-  explicit OrderingModel(const Problem& problem);
+  // `window`: a guess that makes problems small. What lies further apart than so many moments of a thread, about,
+  // is taken to have come in that order. 0: no guess.
+  OrderingModel(const Problem& problem, uint32_t window);
 
   const Problem& problem() const { return *problem_; }
   const Event& event(uint32_t thread, uint32_t number) const { return problem_->trace->threads[thread].events[number]; }
@@ -96,8 +98,10 @@ class OrderingModel {
   void order_flushes(uint32_t thread);
   void make_cells();
   void make_order();
-  void add_edge(Moment before, Moment after);
-  void never(Moment moment) { add_edge(end, moment); }
+  void add_edge(Moment before, Moment after) { edges_.push_back({before, after}); }
+  void never(Moment moment) { add_edge(moment, moment); }
+  void start_order();
+  void add_window(uint32_t window);
   void add_accesses();
   void find_candidates(OrderingRead& read);
   std::pair<uint32_t, uint32_t> cells_of(const Event& event) const;  // first, behind the last
@@ -105,7 +109,7 @@ class OrderingModel {
   const Problem* problem_;
   std::vector<std::vector<Moment>> moments_;
   std::vector<std::vector<uint32_t>> read_event_of_, write_of_;
-  std::vector<ChainOrder::Change> changes_;
+  std::vector<ChainOrder::MomentPair> edges_;
 };
 
 }  // namespace heddle
