@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint32_t kFirstWindow = 40;
 constexpr double kManyCandidates = 12;  // of a read: it is worth while to guess
-constexpr uint64_t kConflictsOfGuess = 20'000;
+constexpr uint64_t kConflictsOfGuess = 20'000;       // and for each read:
+constexpr uint64_t kConflictsOfGuessPerRead = 20;
 
 // One search, with or without a guess (OrderingModel) that makes it small.
 class Search {
@@ -18,6 +19,7 @@ class Search {
   Search(const Problem& problem, const SolveLimits& limits, uint32_t window, uint64_t most_conflicts)
       : problem_(problem), limits_(limits), most_conflicts_(most_conflicts), model_(problem, window) {}
 
+  size_t reads() const { return model_.reads.size(); }
   double candidates_of_read() const {
     size_t all = 0;
     for (const OrderingRead& read : model_.reads) all += read.candidates.size();
@@ -33,20 +35,20 @@ class Search {
       answer_.verdict = SolveVerdict::impossible;
       return answer_;
     }
+    const auto stopped = [&] { return is_stopped(); };
     OrderingValues values(model_, solver_);
-    values.find_possible();
+    values.find_possible(stopped);
     OrderingTheory theory(model_, solver_, values);
-    values.encode([&](Moment moment) { return theory.executed(moment); });
+    values.encode([&](Moment moment) { return theory.executed(moment); }, stopped);
     OrderingSync sync(model_, solver_, theory);
     sync.add_clauses();
     theory.on_all = [&] { look_at_whole(theory, sync); };
-    const SatSolver::Answer found = solver_.solve(theory, [&] {
-      return !wrong_.empty() || solver_.conflicts >= most_conflicts_ || limits_.reached();
-    });
+    const SatSolver::Answer found =
+        is_stopped() ? SatSolver::Answer::stopped : solver_.solve(theory, stopped);
     if (found == SatSolver::Answer::satisfiable)
       finish(theory);
     else if (found == SatSolver::Answer::stopped)
-      answer_.why = wrong_.empty() ? "the time was over, or it was stopped" : wrong_;
+      answer_.why = why_stopped_;
     else if (sync.could_end_inside_step())
       answer_.why = "whole steps do not bring it about; a part of one might";
     else
@@ -56,6 +58,17 @@ class Search {
   }
 
  private:
+  bool is_stopped() {
+    if (!why_stopped_.empty()) return true;
+    if (limits_.reached())
+      why_stopped_ = "the time was over, or it was stopped";
+    else if (solver_.bytes() > limits_.most_bytes)
+      why_stopped_ = "the memory was used up";
+    else if (solver_.conflicts >= most_conflicts_)
+      why_stopped_ = "the guess did not help";
+    return !why_stopped_.empty();
+  }
+
   // All is decided: makes a total order, and says what is wrong with it.
   void look_at_whole(OrderingTheory& theory, OrderingSync& sync) {
     ++sequences_;
@@ -79,7 +92,7 @@ class Search {
     if (any) return;
     const Evaluation judged = evaluate(*problem_.trace, problem_.model, sequence.items());
     if (judged.kind != Evaluation::Kind::holds)
-      wrong_ = "the order that was found does not hold: " + judged.text(*problem_.trace);
+      why_stopped_ = "the order that was found does not hold: " + judged.text(*problem_.trace);
   }
 
   // Several total orders of what was found: the one with the fewest preemptions.
@@ -124,7 +137,7 @@ class Search {
   OrderingModel model_;
   SatSolver solver_;
   SolveAnswer answer_;
-  std::string wrong_;  // our own bug
+  std::string why_stopped_;
   uint64_t sequences_ = 0, wrong_reads_ = 0;
 };
 
@@ -138,7 +151,8 @@ class OrderingEngine : public Engine {
       longest = std::max(longest, static_cast<uint32_t>(thread.events.size()));
     if (whole.candidates_of_read() > kManyCandidates)
       for (uint32_t window = kFirstWindow; window < longest && !limits.reached(); window *= 3) {
-        SolveAnswer guessed = Search(problem, limits, window, kConflictsOfGuess).run();
+        const uint64_t conflicts = kConflictsOfGuess + kConflictsOfGuessPerRead * whole.reads();
+        SolveAnswer guessed = Search(problem, limits, window, conflicts).run();
         guessed.statistics["window"] = window;
         if (guessed.verdict == SolveVerdict::found) return guessed;
       }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMostValues = 40;   // of a read that are written down beforehand
 constexpr size_t kMostTuples = 300;  // of values that an expression depends on
+constexpr size_t kMostClauses = 12'000'000;
 
 }  // namespace
 
@@ -158,7 +159,7 @@ void OrderingValues::find_written(uint32_t number) {
   });
 }
 
-void OrderingValues::find_possible() {
+void OrderingValues::find_possible(const std::function<bool()>& stopped) {
   for (uint32_t write = 0; write < written_.size(); ++write) find_written(write);
   std::deque<uint32_t> queue;
   std::vector<bool> queued(domains_.size(), true);
@@ -166,7 +167,8 @@ void OrderingValues::find_possible() {
     if (!has_simple_sources(model_.read_events[read])) domains_[read].open = true;
     queue.push_back(read);
   }
-  while (!queue.empty()) {
+  for (uint64_t rounds = 1; !queue.empty(); ++rounds) {
+    if (rounds % 256 == 0 && stopped()) return;
     const uint32_t read = queue.front();
     queue.pop_front();
     queued[read] = false;
@@ -181,9 +183,24 @@ void OrderingValues::find_possible() {
         }
     }
   }
+  if (clauses_beforehand() > kMostClauses) std::ranges::fill(domains_, Domain{.open = true, .values = {}});
 }
 
 // ---- clauses beforehand
+
+size_t OrderingValues::clauses_beforehand() {
+  size_t all = 0;
+  for (uint32_t read = 0; read < domains_.size(); ++read) {
+    if (domains_[read].open) continue;
+    for (const OrderingCandidate& candidate : model_.reads[model_.read_events[read].first].candidates) {
+      size_t tuples = 1;
+      if (candidate.write != kInitial)
+        for (const uint32_t on : write_reads_[candidate.write]) tuples *= domains_[on].values.size();
+      all += tuples;
+    }
+  }
+  return all;
+}
 
 Literal OrderingValues::literal_of(uint32_t read_event, ValueNumber value) {
   const auto [found, is_new] = variables_[read_event].emplace(value, 0);
@@ -231,11 +248,12 @@ void OrderingValues::encode_condition(Condition& condition) {
   });
 }
 
-void OrderingValues::encode(const std::function<Literal(Moment)>& executed) {
+void OrderingValues::encode(const std::function<Literal(Moment)>& executed,
+                            const std::function<bool()>& stopped) {
   for (uint32_t& group : groups_) group = solver_.new_group();
   for (uint32_t read = 0; read < domains_.size(); ++read) {
     if (domains_[read].open) continue;
-    ++closed_reads_;
+    if (++closed_reads_ % 64 == 0 && stopped()) return;
     std::vector<Literal> clause = {~executed(model_.read_events[read].moment)};
     for (const ValueNumber value : domains_[read].values) clause.push_back(literal_of(read, value));
     solver_.add_clause(clause);

@@ -20,10 +20,10 @@ class OrderingValues {
  public:
   OrderingValues(const OrderingModel& model, SatSolver& solver);
 
-  // Finds out which values are possible.
-  void find_possible();
+  // Finds out which values are possible. Ends early if it is stopped; then nothing more is to be asked.
+  void find_possible(const std::function<bool()>& stopped);
   // requires: the reads' variables exist. Makes the clauses there are beforehand; `executed`: the literal.
-  void encode(const std::function<Literal(Moment)>& executed);
+  void encode(const std::function<Literal(Moment)>& executed, const std::function<bool()>& stopped);
 
   // For the theory: this read has a source; this literal (perhaps one of these) is true.
   void note_source(uint32_t read, const std::vector<uint32_t>& sources);
@@ -59,6 +59,7 @@ class OrderingValues {
   ValueNumber evaluate(uint32_t thread, Expr expression, const ReadSet& reads, std::span<const ValueNumber> tuple);
   bool fits(uint32_t read_event, ValueNumber value);
   void find_written(uint32_t write);
+  size_t clauses_beforehand();  // how many there would be
   bool grow(uint32_t read_event);  // its domain, by its sources; whether it did
   Literal literal_of(uint32_t read_event, ValueNumber value);
   void encode_source(uint32_t read_event, const OrderingCandidate& candidate);

@@ -60,6 +60,7 @@ void SatSolver::add_to_group(uint32_t variable, uint32_t group) {
 
 uint32_t SatSolver::store(std::span<const Literal> literals, uint32_t levels) {
   const auto place = static_cast<uint32_t>(clauses_.size());
+  ++stored_;
   clauses_.push_back({static_cast<uint32_t>(literals.size())});
   clauses_.push_back({levels});
   clauses_.insert(clauses_.end(), literals.begin(), literals.end());
@@ -103,6 +104,11 @@ void SatSolver::assign(Literal literal, Reason reason) {
   trail_places_[variable] = static_cast<uint32_t>(trail_.size());
   reasons_[variable] = reason;
   trail_.push_back(literal);
+}
+
+uint64_t SatSolver::bytes() const {
+  constexpr uint64_t kOfVariable = 200, kOfWatches = 32;  // of a clause
+  return variables() * kOfVariable + clauses_.capacity() * sizeof(Literal) + stored_ * kOfWatches;
 }
 
 // ---- propagation
@@ -357,6 +363,7 @@ void SatSolver::reduce() {
   }
   clauses_ = std::move(clauses);
   learned_ = std::move(learned);
+  stored_ -= gone.size();
   for (uint32_t place = 0; place < clauses_.size(); place += kHeader + clauses_[place].code) watch(place);
 }
 

@@ -69,6 +69,7 @@ class SatSolver {
   std::span<const Literal> trail() const { return trail_; }
   uint32_t level() const { return static_cast<uint32_t>(level_starts_.size()); }
   uint32_t variables() const { return static_cast<uint32_t>(reasons_.size()); }
+  uint64_t bytes() const;  // of memory, about
   Literal truth() const { return Literal::of(0); }  // always true
   double activity(uint32_t variable) const { return activities_[variable]; }
   bool phase(uint32_t variable) const { return phases_[variable]; }
@@ -132,6 +133,7 @@ class SatSolver {
   size_t clause_head_ = 0;
   std::vector<std::vector<Watch>> watches_;  // by literal: clauses to look at when it becomes false
   std::vector<Literal> clauses_;  // as codes: size, levels (0: not learned); then the literals
+  uint64_t stored_ = 0;  // clauses
   std::vector<uint32_t> learned_;
   std::vector<std::vector<uint32_t>> groups_;
   std::vector<uint32_t> group_of_;
