@@ -5,8 +5,6 @@
 namespace heddle {
 namespace {
 
-constexpr size_t kMostExclusions = 400'000;  // that are written down beforehand
-
 bool is_wait(EventKind kind) {
   return kind == EventKind::wait_begin || kind == EventKind::wait_end || kind == EventKind::wait_timeout;
 }
@@ -178,24 +176,23 @@ Literal OrderingSync::before(Moment a, Moment b) {
   return literal;
 }
 
-void OrderingSync::add_exclusion(const Section& a, const Section& b, bool lemma) {
+void OrderingSync::add_exclusion(const Section& a, const Section& b) {
   const Moment a_begin = model_.moment(a.thread, a.begin), b_begin = model_.moment(b.thread, b.begin);
   std::vector<Literal> clause = {~before(a_begin, model_.end), ~before(b_begin, model_.end)};
   if (a.end != kNone) clause.push_back(before(model_.moment(a.thread, a.end), b_begin));
   if (b.end != kNone) clause.push_back(before(model_.moment(b.thread, b.end), a_begin));
-  if (lemma)
-    solver_.add_lemma(std::move(clause));
-  else
-    solver_.add_clause(clause);
+  solver_.add_lemma(std::move(clause));
 }
 
 void OrderingSync::add_clauses() {
   for (const auto& [address, mutex] : mutexes_) {
-    if (!mutex.regular || mutex.sections.size() * mutex.sections.size() / 2 > kMostExclusions) continue;
-    for (size_t i = 0; i < mutex.sections.size(); ++i)
-      for (size_t k = 0; k < i; ++k)
-        if (mutex.sections[i].thread != mutex.sections[k].thread)
-          add_exclusion(mutex.sections[i], mutex.sections[k], false);
+    if (!mutex.regular) continue;
+    std::vector<std::vector<OrderingTheory::Section>> sections(model_.problem().trace->threads.size());
+    for (const Section& section : mutex.sections)
+      sections[section.thread].push_back(
+          {.begin = model_.moment(section.thread, section.begin),
+           .end = section.end == kNone ? model_.end : model_.moment(section.thread, section.end)});
+    theory_.add_exclusive(sections);
   }
   // A thread that is still to be joined has not come to its end.
   const Trace& trace = *model_.problem().trace;
@@ -227,7 +224,7 @@ bool OrderingSync::exclude_holder(const OrderingSequence& sequence, EventRef ref
   for (const Section& other : mutex.sections) {
     if (other.thread == refused.thread || !done[model_.moment(other.thread, other.begin)]) continue;
     if (other.end != kNone && done[model_.moment(other.thread, other.end)]) continue;
-    add_exclusion(*own, other, true);
+    add_exclusion(*own, other);
     return true;
   }
   return false;

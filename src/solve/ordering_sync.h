@@ -43,7 +43,7 @@ class OrderingSync {
   uint32_t group_of(const Event& event) const;  // kNone: it has none
   void find_sections();
   void note_mutex_event(uint32_t thread, uint32_t event, std::map<uint64_t, std::pair<uint32_t, uint64_t>>& held);
-  void add_exclusion(const Section& a, const Section& b, bool lemma);
+  void add_exclusion(const Section& a, const Section& b);
   bool exclude_holder(const OrderingSequence& sequence, EventRef refused);
   // The literals that say: the events of the group came in this order.
   std::vector<Literal> order_of(const OrderingSequence& sequence, uint32_t group, std::vector<EventRef>& last,

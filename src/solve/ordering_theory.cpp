@@ -20,6 +20,7 @@ OrderingTheory::OrderingTheory(OrderingModel& model, SatSolver& solver, Ordering
       writes_at_(model.order.moments()),
       reads_at_(model.order.moments()),
       reads_of_cell_(model.cells.size()),
+      sections_at_(model.order.moments()),
       readers_(model.writes.size()),
       sources_(model.reads.size(), kNoSource) {
   for (uint32_t cell = 0; cell < model.cells.size(); ++cell)
@@ -100,7 +101,7 @@ void OrderingTheory::imply_known(Literal literal) {
 
 void OrderingTheory::explain_cause(const Cause& cause, std::vector<Literal>& clause) const {
   std::vector<Literal> literals = {cause.source};
-  for (const Path& path : {cause.path, cause.more})
+  for (const Path& path : {cause.path, cause.more, cause.third})
     if (path.from != path.to) order().explain(path.from, path.to, cause.edges, literals);
   for (const Literal literal : literals)
     if (literal != solver_.truth()) clause.push_back(~literal);
@@ -156,6 +157,8 @@ bool OrderingTheory::follow(const ChainOrder::Change& change) {
     if (!follow_write(change, place)) return false;
   for (const Place& place : reads_at_[change.from])
     if (!follow_read(change, place.access)) return false;
+  for (const SectionPlace& place : sections_at_[change.from])
+    if (!follow_section(change, place)) return false;
   return true;
 }
 
@@ -268,11 +271,66 @@ bool OrderingTheory::order_others(uint32_t number, uint32_t candidate) {
   return true;
 }
 
+// ---- sections
+
+void OrderingTheory::add_exclusive(const std::vector<std::vector<Section>>& sections_of_threads) {
+  const auto mutex = static_cast<uint32_t>(exclusive_.size());
+  exclusive_.push_back(sections_of_threads);
+  for (const std::vector<Section>& sections : sections_of_threads)
+    for (uint32_t i = 0; i < sections.size(); ++i) sections_at_[sections[i].begin].push_back({mutex, i});
+}
+
+// What begins before another section ends, ends before that begins. Of a thread's sections only the first one
+// says something new.
+bool OrderingTheory::exclude_next(uint32_t mutex, const Section& first, uint32_t thread) {
+  if (!is_executed(first.begin)) return true;
+  const std::vector<Section>& sections = exclusive_[mutex][thread];
+  const auto ends_after = [&](const Section& section) {
+    return section.end == model_.end || order().is_before(first.begin, section.end);
+  };
+  const auto next = std::ranges::partition_point(sections, [&](const Section& s) { return !ends_after(s); });
+  if (next == sections.end() || !is_executed(next->begin)) return true;
+  Cause cause{.source = solver_.truth(), .path = {first.begin, model_.end}, .more = {next->begin, model_.end}};
+  if (next->end != model_.end) cause.third = {first.begin, next->end};
+  if (first.end != model_.end) return derive_before(first.end, next->begin, cause);
+  cause.more = {};
+  return derive(before(model_.end, next->begin), cause);
+}
+
+bool OrderingTheory::follow_section(const ChainOrder::Change& change, const SectionPlace& place) {
+  const std::vector<std::vector<Section>>& threads = exclusive_[place.mutex];
+  const uint32_t own = order().chain_of(change.from);
+  const Section& section = threads[own][place.section];
+  if (change.to != order().chain_of(model_.end))
+    return change.to >= threads.size() || exclude_next(place.mutex, section, change.to);
+  for (uint32_t thread = 0; thread < threads.size(); ++thread) {
+    if (thread == own) continue;
+    if (!exclude_next(place.mutex, section, thread)) return false;
+    // The last one that begins before this one ends.
+    const auto behind = std::ranges::partition_point(threads[thread], [&](const Section& other) {
+      return order().is_before(other.begin, section.end);
+    });
+    if (behind != threads[thread].begin() && !exclude_next(place.mutex, *std::prev(behind), own)) return false;
+  }
+  return true;
+}
+
+// What is known from the start.
+bool OrderingTheory::exclude_all() {
+  for (uint32_t mutex = 0; mutex < exclusive_.size(); ++mutex)
+    for (uint32_t own = 0; own < exclusive_[mutex].size(); ++own)
+      for (const Section& section : exclusive_[mutex][own])
+        for (uint32_t thread = 0; thread < exclusive_[mutex].size(); ++thread)
+          if (thread != own && !exclude_next(mutex, section, thread)) return false;
+  return true;
+}
+
 // ---- the solver's questions
 
 bool OrderingTheory::propagate(SatSolver& solver, std::vector<Literal>& conflict) {
   conflict_ = &conflict;
   variable(solver.variables() - 1);
+  if (head_ == 0 && !exclude_all()) return false;
   while (head_ < solver.trail().size()) {
     const Literal literal = solver.trail()[head_++];
     const Variable of = variable(literal.variable());

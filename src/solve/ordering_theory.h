@@ -37,6 +37,11 @@ class OrderingTheory : public SatTheory {
   Literal source_literal(uint32_t read, uint32_t candidate) const {
     return Literal::of(model_.reads[read].candidates[candidate].variable);
   }
+  // Sections of one mutex: of two that are carried out, one ends before the other begins.
+  struct Section {
+    Moment begin = 0, end = 0;  // the same as `end` of the model: it does not end
+  };
+  void add_exclusive(const std::vector<std::vector<Section>>& sections_of_threads);
   // What the order says about its variables that have no value yet. For lemmas.
   void imply_known(Literal literal);
 
@@ -58,9 +63,12 @@ class OrderingTheory : public SatTheory {
     Moment from = 0, to = 0;  // the same: none
   };
   struct Cause {  // why a literal must be true
-    Literal source;  // and this one; the truth: none
-    Path path, more;
+    Literal source;  // this one is; the truth: none
+    Path path, more, third;
     uint32_t edges = 0;  // there were so many
+  };
+  struct SectionPlace {
+    uint32_t mutex, section;
   };
   struct Level {
     size_t head;
@@ -89,6 +97,10 @@ class OrderingTheory : public SatTheory {
   bool exclude_overwritten(uint32_t read, Moment by);
   bool set_source(uint32_t read, uint32_t candidate);
   bool order_others(uint32_t read, uint32_t candidate);
+  bool follow_section(const ChainOrder::Change& change, const SectionPlace& place);
+  bool exclude_next(uint32_t mutex, const Section& first, uint32_t thread);
+  bool exclude_all();
+  bool is_executed(Moment moment) const { return order().is_before(moment, model_.end); }
   bool is_decided(uint32_t read) const;
   Literal choose_source(uint32_t read) const;
 
@@ -101,6 +113,8 @@ class OrderingTheory : public SatTheory {
   std::vector<std::vector<std::pair<Moment, uint32_t>>> orders_of_;  // by moment: the other, the variable
   std::vector<std::vector<Place>> writes_at_, reads_at_;             // by moment
   std::vector<std::vector<ReadsOfChain>> reads_of_cell_;
+  std::vector<std::vector<std::vector<Section>>> exclusive_;  // by mutex and thread
+  std::vector<std::vector<SectionPlace>> sections_at_;        // by moment: those that begin there
   std::vector<std::vector<uint32_t>> readers_;  // by write: reads that read from it
   std::vector<uint32_t> sources_;
   std::vector<Literal> executed_;  // by read
