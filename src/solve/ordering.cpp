@@ -8,25 +8,29 @@
 namespace heddle {
 namespace {
 
+// Where reads have many candidates, guesses are tried.
 constexpr uint32_t kFirstWindow = 40;
-constexpr double kManyCandidates = 12;  // of a read: it is worth while to guess
-constexpr uint64_t kConflictsOfGuess = 20'000;       // and for each read:
-constexpr uint64_t kConflictsOfGuessPerRead = 20;
+constexpr size_t kManyCandidates = 12;       // of a read, on average
+constexpr size_t kMostCandidates = 500'000;  // of all, for trying it without a guess first
+// Propagations until a guess is given up, and for each candidate.
+constexpr uint64_t kEffort = 2'000'000;
+constexpr uint64_t kEffortPerCandidate = 30, kEffortPerCandidateOfWindow = 400;
 
-// One search, with or without a guess (OrderingModel) that makes it small.
+// One search, with or without a guess (OrderingModel) that makes it small. Can go on with more conflicts.
 class Search {
  public:
-  Search(const Problem& problem, const SolveLimits& limits, uint32_t window, uint64_t most_conflicts)
-      : problem_(problem), limits_(limits), most_conflicts_(most_conflicts), model_(problem, window) {}
+  Search(const Problem& problem, const SolveLimits& limits, uint32_t window)
+      : problem_(problem), limits_(limits), model_(problem, window) {}
 
   size_t reads() const { return model_.reads.size(); }
-  double candidates_of_read() const {
-    size_t all = 0;
-    for (const OrderingRead& read : model_.reads) all += read.candidates.size();
-    return model_.reads.empty() ? 0 : static_cast<double>(all) / static_cast<double>(model_.reads.size());
-  }
+  size_t candidates() const { return model_.candidates; }
 
-  SolveAnswer run() {
+  // How far it goes before it says "undecided".
+  struct Effort {
+    uint64_t propagations = UINT64_MAX;
+  };
+
+  SolveAnswer run(const Effort& effort) {
     if (!model_.not_covered.empty()) {
       answer_.why = model_.not_covered;
       return answer_;
@@ -35,36 +39,48 @@ class Search {
       answer_.verdict = SolveVerdict::impossible;
       return answer_;
     }
+    effort_ = effort;
+    why_stopped_.clear();
     const auto stopped = [&] { return is_stopped(); };
-    OrderingValues values(model_, solver_);
-    values.find_possible(stopped);
-    OrderingTheory theory(model_, solver_, values);
-    values.encode([&](Moment moment) { return theory.executed(moment); }, stopped);
-    OrderingSync sync(model_, solver_, theory);
-    sync.add_clauses();
-    theory.on_all = [&] { look_at_whole(theory, sync); };
+    if (!parts_) prepare(stopped);
     const SatSolver::Answer found =
-        is_stopped() ? SatSolver::Answer::stopped : solver_.solve(theory, stopped);
+        is_stopped() ? SatSolver::Answer::stopped : solver_.solve(parts_->theory, stopped);
     if (found == SatSolver::Answer::satisfiable)
-      finish(theory);
+      finish(parts_->theory);
     else if (found == SatSolver::Answer::stopped)
       answer_.why = why_stopped_;
-    else if (sync.could_end_inside_step())
+    else if (parts_->sync.could_end_inside_step())
       answer_.why = "whole steps do not bring it about; a part of one might";
     else
       answer_.verdict = SolveVerdict::impossible;
-    note_statistics(values);
+    note_statistics(parts_->values);
     return answer_;
   }
 
  private:
+  struct Parts {
+    OrderingValues values;
+    OrderingTheory theory;
+    OrderingSync sync;
+    Parts(OrderingModel& model, SatSolver& solver)
+        : values(model, solver), theory(model, solver, values), sync(model, solver, theory) {}
+  };
+
+  void prepare(const std::function<bool()>& stopped) {
+    parts_ = std::make_unique<Parts>(model_, solver_);
+    parts_->values.find_possible(stopped);
+    parts_->values.encode([&](Moment moment) { return parts_->theory.executed(moment); }, stopped);
+    parts_->sync.add_clauses();
+    parts_->theory.on_all = [&] { look_at_whole(parts_->theory, parts_->sync); };
+  }
+
   bool is_stopped() {
     if (!why_stopped_.empty()) return true;
     if (limits_.reached())
       why_stopped_ = "the time was over, or it was stopped";
     else if (solver_.bytes() > limits_.most_bytes)
       why_stopped_ = "the memory was used up";
-    else if (solver_.conflicts >= most_conflicts_)
+    else if (solver_.propagations >= effort_.propagations)
       why_stopped_ = "the guess did not help";
     return !why_stopped_.empty();
   }
@@ -72,7 +88,7 @@ class Search {
   // All is decided: makes a total order, and says what is wrong with it.
   void look_at_whole(OrderingTheory& theory, OrderingSync& sync) {
     ++sequences_;
-    const OrderingSequence sequence(model_, theory.sources(), 0);
+    const OrderingSequence sequence(model_, theory.sources(), OrderingSequence::Next::round);
     bool any = false;
     for (const OrderingSequence::WrongRead& wrong : sequence.wrong_reads()) {
       const OrderingRead& read = model_.reads[wrong.read];
@@ -97,8 +113,9 @@ class Search {
 
   // Several total orders of what was found: the one with the fewest preemptions.
   void finish(const OrderingTheory& theory) {
-    for (uint32_t thread = 0; thread < problem_.trace->threads.size(); ++thread) {
-      const OrderingSequence sequence(model_, theory.sources(), thread);
+    using Next = OrderingSequence::Next;
+    for (const Next next : {Next::round, Next::earliest, Next::in_time}) {
+      const OrderingSequence sequence(model_, theory.sources(), next);
       if (!sequence.wrong_reads().empty() || !sequence.refused().empty()) continue;
       std::vector<OrderItem> order = sequence.items();
       if (evaluate(*problem_.trace, problem_.model, order).kind != Evaluation::Kind::holds) continue;
@@ -133,9 +150,10 @@ class Search {
 
   const Problem& problem_;
   const SolveLimits& limits_;
-  uint64_t most_conflicts_;
+  Effort effort_;
   OrderingModel model_;
   SatSolver solver_;
+  std::unique_ptr<Parts> parts_;
   SolveAnswer answer_;
   std::string why_stopped_;
   uint64_t sequences_ = 0, wrong_reads_ = 0;
@@ -145,18 +163,27 @@ class OrderingEngine : public Engine {
  public:
   std::string_view name() const override { return "ordering"; }
   SolveAnswer solve(const Problem& problem, const SolveLimits& limits) override {
-    Search whole(problem, limits, 0, UINT64_MAX);
+    Search whole(problem, limits, 0);
+    if (whole.candidates() <= kManyCandidates * whole.reads()) return whole.run({});
+    if (whole.candidates() < kMostCandidates) {
+      const SolveAnswer answer = whole.run(effort_of(whole, kEffortPerCandidate));
+      if (answer.verdict != SolveVerdict::undecided || limits.reached()) return answer;
+    }
     uint32_t longest = 0;
     for (const ThreadTrace& thread : problem.trace->threads)
       longest = std::max(longest, static_cast<uint32_t>(thread.events.size()));
-    if (whole.candidates_of_read() > kManyCandidates)
-      for (uint32_t window = kFirstWindow; window < longest && !limits.reached(); window *= 3) {
-        const uint64_t conflicts = kConflictsOfGuess + kConflictsOfGuessPerRead * whole.reads();
-        SolveAnswer guessed = Search(problem, limits, window, conflicts).run();
-        guessed.statistics["window"] = window;
-        if (guessed.verdict == SolveVerdict::found) return guessed;
-      }
-    return whole.run();
+    for (uint32_t window = kFirstWindow; window < longest && !limits.reached(); window *= 3) {
+      Search search(problem, limits, window);
+      SolveAnswer guessed = search.run(effort_of(search, kEffortPerCandidateOfWindow));
+      guessed.statistics["window"] = window;
+      if (guessed.verdict == SolveVerdict::found) return guessed;
+    }
+    return whole.run({});
+  }
+
+ private:
+  static Search::Effort effort_of(const Search& search, uint64_t per_candidate) {
+    return {.propagations = kEffort + per_candidate * search.candidates()};
   }
 };
 

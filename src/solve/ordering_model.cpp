@@ -5,8 +5,15 @@
 
 #include "base/result.h"
 #include "solve/order_needs.h"
+#include "solve/ordering_sequence.h"
 
 namespace heddle {
+
+namespace {
+
+constexpr size_t kMostCandidates = 20'000'000;
+
+}  // namespace
 
 OrderingModel::OrderingModel(const Problem& problem, uint32_t window) : problem_(&problem) {
   find_not_covered();
@@ -147,11 +154,40 @@ void OrderingModel::start_order() {
   order.start(edges_);
 }
 
+// By moment: the thread has a lock when it comes.
+std::vector<bool> OrderingModel::find_locks() const {
+  std::vector<bool> has_lock(order.moments());
+  for (uint32_t t = 0; t < moments_.size(); ++t) {
+    int64_t locks = 0;
+    for (uint32_t e = 0; e < moments_[t].size(); ++e) {
+      if (e == 0 || moments_[t][e] != moments_[t][e - 1]) has_lock[moments_[t][e]] = locks > 0;
+      switch (event(t, e).kind) {
+        case EventKind::lock:
+        case EventKind::read_lock:
+        case EventKind::write_lock:
+        case EventKind::wait_end:
+        case EventKind::wait_timeout:
+          ++locks;
+          break;
+        case EventKind::unlock:
+        case EventKind::read_unlock:
+        case EventKind::write_unlock:
+        case EventKind::wait_begin:
+          --locks;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  return has_lock;
+}
+
 // Where a moment lies in the run, from 0 to 1: by how many moments come before it in any case, and after. This
 // grows along the order.
 void OrderingModel::add_window(uint32_t window) {
   const auto threads = static_cast<uint32_t>(moments_.size());
-  std::vector<double> times;
+  std::vector<double> places;
   uint32_t longest = 0;
   for (Moment moment = 0; moment < end; ++moment) {
     double before = 0, after = 0;
@@ -159,9 +195,10 @@ void OrderingModel::add_window(uint32_t window) {
       before += order.count_before(moment, chain);
       after += order.length(chain) - order.first_after(moment, chain);
     }
-    times.push_back((before + 0.5) / (before + after + 1));
+    places.push_back((before + 0.5) / (before + after + 1));
     longest = std::max(longest, order.length(order.chain_of(moment)));
   }
+  const std::vector<bool> has_lock = find_locks();
   const double width = static_cast<double>(window) / longest;
   const uint32_t stride = std::max(window / 4, 1U);
   for (uint32_t left = 0; left < threads; ++left)
@@ -169,8 +206,10 @@ void OrderingModel::add_window(uint32_t window) {
       if (left == right) continue;
       uint32_t to = 0;
       for (uint32_t from = 0; from < order.length(left); from += stride) {
-        const double limit = times[order.at(left, from)] + width;
-        while (to < order.length(right) && times[order.at(right, to)] <= limit) ++to;
+        const double limit = places[order.at(left, from)] + width;
+        while (to < order.length(right) && places[order.at(right, to)] <= limit) ++to;
+        // Who waits for it is not to have a lock that is needed until then.
+        while (to < order.length(right) && has_lock[order.at(right, to)]) ++to;
         if (to == order.length(right)) break;
         add_edge(order.at(left, from), order.at(right, to));
       }
@@ -298,7 +337,36 @@ void OrderingModel::add_accesses() {
       }
     }
   }
-  for (OrderingRead& read : reads) find_candidates(read);
+  find_times();
+  for (OrderingRead& read : reads) {
+    find_candidates(read);
+    candidates += read.candidates.size();
+    if (candidates > kMostCandidates) {
+      not_covered = "there are too many writes that reads may read from";
+      return;
+    }
+  }
+}
+
+// What such an order does not have comes behind.
+void OrderingModel::find_times() {
+  times.assign(order.moments(), 0);
+  uint64_t time = 0;
+  const std::vector<uint32_t> no_sources(reads.size(), UINT32_MAX);
+  const OrderingSequence sequence(*this, no_sources, OrderingSequence::Next::round);
+  for (const Moment moment : sequence.moments()) times[moment] = ++time;
+  for (Moment moment = 0; moment < order.moments(); ++moment) {
+    if (times[moment] != 0) continue;
+    times[moment] = time + 1;
+    for (uint32_t chain = 0; chain < order.chains(); ++chain) times[moment] += order.count_before(moment, chain);
+  }
+}
+
+uint64_t OrderingModel::distance(const OrderingRead& read, uint32_t write) const {
+  constexpr uint64_t kFuture = uint64_t{1} << 40;  // later than all
+  const uint64_t now = times[read_events[read.event].moment];
+  const uint64_t then = write == kInitial ? 0 : times[writes[write].visible];
+  return then <= now ? now - then : kFuture + then;
 }
 
 void OrderingModel::find_candidates(OrderingRead& read) {

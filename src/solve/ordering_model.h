@@ -68,7 +68,8 @@ struct MomentContent {
 class OrderingModel {
  public:
   // `window`: a guess that makes problems small. What lies further apart than so many moments of a thread, about,
-  // is taken to have come in that order. 0: no guess.
+  // is taken to have come in that order. 0: no guess. With one an answer is an answer, but that there is none
+  // says nothing.
   OrderingModel(const Problem& problem, uint32_t window);
 
   const Problem& problem() const { return *problem_; }
@@ -80,6 +81,8 @@ class OrderingModel {
   uint32_t read_event(uint32_t thread, uint32_t event) const { return read_event_of_[thread][event]; }
 
   static bool needs_empty_buffer(const Event& event);
+  // From a read to a write that it may read from: small for the last one before it, large for later ones.
+  uint64_t distance(const OrderingRead& read, uint32_t write) const;
 
   ChainOrder order;  // chains: of each thread, the end, then those of flushes
   Moment end = 0;
@@ -88,6 +91,9 @@ class OrderingModel {
   std::vector<OrderingWrite> writes;
   std::vector<OrderingRead> reads;
   std::vector<OrderingReadEvent> read_events;
+  // By moment: where it comes, about. An order with few switches, as if reads did not matter.
+  std::vector<uint64_t> times;
+  size_t candidates = 0;      // of all reads
   bool impossible = false;    // what must be carried out cannot be
   std::string not_covered;  // why the engine cannot take this problem; empty: it can
 
@@ -102,7 +108,9 @@ class OrderingModel {
   void never(Moment moment) { add_edge(moment, moment); }
   void start_order();
   void add_window(uint32_t window);
+  std::vector<bool> find_locks() const;
   void add_accesses();
+  void find_times();
   void find_candidates(OrderingRead& read);
   std::pair<uint32_t, uint32_t> cells_of(const Event& event) const;  // first, behind the last
 

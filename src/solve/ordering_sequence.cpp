@@ -2,9 +2,10 @@
 
 namespace heddle {
 
-OrderingSequence::OrderingSequence(const OrderingModel& model, const std::vector<uint32_t>& sources, uint32_t first)
+OrderingSequence::OrderingSequence(const OrderingModel& model, const std::vector<uint32_t>& sources, Next next)
     : model_(model),
       sources_(sources),
+      next_(next),
       done_(model.order.chains()),
       unread_initial_(model.cells.size()),
       memory_(model.cells.size(), kInitial),
@@ -22,13 +23,13 @@ OrderingSequence::OrderingSequence(const OrderingModel& model, const std::vector
     const OrderingRead& read = model.reads[number];
     if (sources[number] != UINT32_MAX) ++unread(read.candidates[sources[number]].write, read.cell);
   }
-  uint32_t running = first;
+  uint32_t running = 0;
   while (refused_.empty()) {
-    std::optional<Moment> next = choose(running, true);
-    if (!next) next = choose(running, false);
-    if (!next) break;
-    perform(*next);
-    if (model.contents[*next].flushed == kInitial) running = model.contents[*next].thread;
+    std::optional<Moment> chosen = choose(running, true);
+    if (!chosen) chosen = choose(running, false);
+    if (!chosen) break;
+    perform(*chosen);
+    if (model.contents[*chosen].flushed == kInitial) running = model.contents[*chosen].thread;
   }
   if (refused_.empty()) note_refused();
 }
@@ -78,16 +79,20 @@ bool OrderingSequence::can_come(uint32_t chain, bool careful) const {
   return is_access(event.kind) || sync_.is_enabled(content.thread, event);
 }
 
-// The running thread, else a flush, else the next thread.
 std::optional<Moment> OrderingSequence::choose(uint32_t running, bool careful) const {
   const auto threads = static_cast<uint32_t>(model_.problem().trace->threads.size());
   const auto moment = [&](uint32_t chain) { return model_.order.at(chain, done_[chain]); };
-  if (can_come(running, careful)) return moment(running);
+  if (next_ != Next::in_time && can_come(running, careful)) return moment(running);
   for (uint32_t chain = threads + 1; chain < done_.size(); ++chain)
     if (can_come(chain, careful)) return moment(chain);
-  for (uint32_t i = 1; i < threads; ++i)
-    if (const uint32_t thread = (running + i) % threads; can_come(thread, careful)) return moment(thread);
-  return std::nullopt;
+  std::optional<Moment> chosen;
+  for (uint32_t i = 0; i < threads; ++i) {
+    const uint32_t thread = (running + i) % threads;
+    if (!can_come(thread, careful)) continue;
+    if (next_ == Next::round) return moment(thread);
+    if (!chosen || model_.times[moment(thread)] < model_.times[*chosen]) chosen = moment(thread);
+  }
+  return chosen;
 }
 
 void OrderingSequence::make_visible(uint32_t number) {

@@ -16,9 +16,14 @@ namespace heddle {
 
 class OrderingSequence {
  public:
-  // Carries out all that comes before the end. `sources`: by read, the candidate that it reads from; what comes
-  // before the end has one. `first`: the thread to begin with.
-  OrderingSequence(const OrderingModel& model, const std::vector<uint32_t>& sources, uint32_t first);
+  // Who comes next, where there is a choice.
+  enum class Next : uint8_t {
+    round,     // the running thread; else the next one, in turn
+    earliest,  // the running thread; else the earliest by OrderingModel::times
+    in_time,   // always the earliest
+  };
+  // Carries out all that comes before the end. `sources`: by read, the candidate that it reads from, if it has one.
+  OrderingSequence(const OrderingModel& model, const std::vector<uint32_t>& sources, Next next);
 
   struct WrongRead {  // finds this write instead of what it is to read
     uint32_t read, write;
@@ -47,6 +52,7 @@ class OrderingSequence {
 
   const OrderingModel& model_;
   const std::vector<uint32_t>& sources_;
+  Next next_;
   std::vector<uint32_t> limits_, done_;  // by chain: how many come before the end, and are done
   std::vector<uint32_t> first_unread_;   // by write: in unread_
   std::vector<uint32_t> unread_initial_, unread_;  // how many are still to read it

@@ -8,7 +8,6 @@ namespace heddle {
 namespace {
 
 constexpr unsigned kReadsToChooseFrom = 10;
-constexpr uint64_t kFuture = uint64_t{1} << 40;  // later than all
 
 }  // namespace
 
@@ -48,14 +47,9 @@ OrderingTheory::OrderingTheory(OrderingModel& model, SatSolver& solver, Ordering
     }
     solver.add_clause(clause);
   }
-  for (Moment moment = 0; moment < model.order.moments(); ++moment) {
-    times_.push_back(0);
-    for (uint32_t chain = 0; chain < model.order.chains(); ++chain)
-      times_.back() += model.order.count_before(moment, chain);
-  }
   for (uint32_t number = 0; number < model.reads.size(); ++number) reads_in_time_.push_back(number);
   std::ranges::sort(reads_in_time_, {}, [&](uint32_t number) {
-    return std::pair(times_[moment_of(model_.reads[number])], number);
+    return std::pair(model_.times[moment_of(model_.reads[number])], number);
   });
 }
 
@@ -402,15 +396,13 @@ Literal OrderingTheory::choose(const SatSolver& solver) {
 // What it was last time, else the write that came last, about.
 Literal OrderingTheory::choose_source(uint32_t number) const {
   const OrderingRead& read = model_.reads[number];
-  const uint64_t now = times_[moment_of(read)];
   Literal nearest = solver_.truth();
   uint64_t least = UINT64_MAX;
   for (const OrderingCandidate& candidate : read.candidates) {
     const Literal literal = Literal::of(candidate.variable);
     if (!solver_.is_open(literal)) continue;
     if (solver_.phase(candidate.variable)) return literal;
-    const uint64_t time = candidate.write == kInitial ? 0 : times_[visible(candidate.write)];
-    const uint64_t distance = time <= now ? now - time : kFuture + time;
+    const uint64_t distance = model_.distance(read, candidate.write);
     if (distance >= least) continue;
     least = distance;
     nearest = literal;

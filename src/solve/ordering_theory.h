@@ -122,7 +122,6 @@ class OrderingTheory : public SatTheory {
   std::vector<ChainOrder::Change> changes_;
   std::vector<Level> levels_;
   std::vector<uint32_t> reads_in_time_;  // about as they come
-  std::vector<uint64_t> times_;          // by moment: how many come before in any case
   size_t first_open_ = 0;                // in reads_in_time_: all before it have sources, or are not carried out
   std::vector<Literal>* conflict_ = nullptr;
   size_t head_ = 0;
