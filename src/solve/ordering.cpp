@@ -36,7 +36,7 @@ class Search {
       return answer_;
     }
     if (model_.impossible) {
-      answer_.verdict = SolveVerdict::impossible;
+      refute();
       return answer_;
     }
     effort_ = effort;
@@ -49,10 +49,8 @@ class Search {
       finish(parts_->theory);
     else if (found == SatSolver::Answer::stopped)
       answer_.why = why_stopped_;
-    else if (parts_->sync.could_end_inside_step())
-      answer_.why = "whole steps do not bring it about; a part of one might";
     else
-      answer_.verdict = SolveVerdict::impossible;
+      refute();
     note_statistics(parts_->values);
     return answer_;
   }
@@ -63,7 +61,7 @@ class Search {
     OrderingTheory theory;
     OrderingSync sync;
     Parts(OrderingModel& model, SatSolver& solver)
-        : values(model, solver), theory(model, solver, values), sync(model, solver, theory) {}
+        : values(model, solver), theory(model, solver, values), sync(model, solver, theory, values) {}
   };
 
   void prepare(const std::function<bool()>& stopped) {
@@ -83,6 +81,16 @@ class Search {
     else if (solver_.propagations >= effort_.propagations)
       why_stopped_ = "the guess did not help";
     return !why_stopped_.empty();
+  }
+
+  // There is no order of what the model has.
+  void refute() {
+    if (model_.guesses_addresses)
+      answer_.why = "addresses that depend on what was read are not what was recorded";
+    else if (parts_ && parts_->sync.could_end_inside_step())
+      answer_.why = "whole steps do not bring it about; a part of one might";
+    else
+      answer_.verdict = SolveVerdict::impossible;
   }
 
   // All is decided: makes a total order, and says what is wrong with it.

@@ -5,8 +5,9 @@
 // what follows from reads-from choices (ordering_theory.h), synchronisation (ordering_sync.h), and a total order
 // at the end (ordering_sequence.h), which evaluate() judges.
 //
-// "impossible" is a proof, since all clauses follow from what an order means. It takes no addresses that depend
-// on what was read, and no counts of semaphores as values: then the answer is "undecided".
+// "impossible" is a proof, since all clauses follow from what an order means. It is never said where addresses
+// depend on what was read, since the engine takes them for what was recorded; nor where a failure might be
+// brought about by a part of a step. Then the answer is "undecided".
 #pragma once
 
 #include <memory>

@@ -16,22 +16,12 @@ constexpr size_t kMostCandidates = 20'000'000;
 }  // namespace
 
 OrderingModel::OrderingModel(const Problem& problem, uint32_t window) : problem_(&problem) {
-  find_not_covered();
-  if (!not_covered.empty()) return;
   make_cells();
   make_moments();
   make_order();
   start_order();
   if (window > 0 && !impossible) add_window(window);
   if (!impossible) add_accesses();
-}
-
-void OrderingModel::find_not_covered() {
-  for (const ThreadTrace& thread : problem_->trace->threads)
-    for (const Event& event : thread.events) {
-      if (event.address_expression) not_covered = "an address depends on what was read";
-      if (event.kind == EventKind::semaphore_value) not_covered = "the count of a semaphore is read";
-    }
 }
 
 // As TraceExecution has it.
@@ -48,6 +38,7 @@ void OrderingModel::make_cells() {
   for (const ThreadTrace& thread : problem_->trace->threads)
     for (const Event& event : thread.events)
       if (is_access(event.kind)) {
+        guesses_addresses |= bool(event.address_expression);
         ++borders[event.address];
         --borders[event.address + event.size];
       }
@@ -302,8 +293,8 @@ void OrderingModel::add_accesses() {
     std::map<uint32_t, uint32_t> last;  // by cell: the thread's last write
     for (uint32_t e = 0; e < threads[t].events.size(); ++e) {
       const Event& event = threads[t].events[e];
-      if (!is_access(event.kind)) continue;
-      const auto [first, behind] = cells_of(event);
+      if (!is_access(event.kind) && event.kind != EventKind::semaphore_value) continue;
+      const auto [first, behind] = is_access(event.kind) ? cells_of(event) : std::pair(0U, 0U);
       if (reads_value(event.kind)) {
         read_event_of_[t][e] = static_cast<uint32_t>(read_events.size());
         read_events.push_back({.thread = t,

@@ -42,6 +42,7 @@ struct OrderingRead {
   std::vector<OrderingCandidate> candidates;
 };
 
+// A count of a semaphore has no cells.
 struct OrderingReadEvent {
   uint32_t thread = 0, event = 0;
   Moment moment = 0;
@@ -95,10 +96,11 @@ class OrderingModel {
   std::vector<uint64_t> times;
   size_t candidates = 0;      // of all reads
   bool impossible = false;    // what must be carried out cannot be
+  // The guess that addresses which depend on what was read are those that were recorded.
+  bool guesses_addresses = false;
   std::string not_covered;  // why the engine cannot take this problem; empty: it can
 
  private:
-  void find_not_covered();
   void make_moments();
   void make_flushes(uint32_t thread, std::vector<std::vector<uint32_t>>& chains);
   void order_flushes(uint32_t thread);

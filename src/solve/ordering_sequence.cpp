@@ -127,6 +127,8 @@ void OrderingSequence::perform(Moment moment) {
         refused_.push_back({content.thread, e});
         return;
       }
+      if (event.kind == EventKind::semaphore_value)
+        counts_.push_back({{content.thread, e}, sync_.semaphore(event.address) & low_bits(event.size * 8)});
       sync_.perform(content.thread, event);
     }
   }

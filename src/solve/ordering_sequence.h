@@ -31,6 +31,11 @@ class OrderingSequence {
   const std::vector<WrongRead>& wrong_reads() const { return wrong_; }
   // Events that synchronisation does not allow, though all that comes before them is done. None: it is complete.
   const std::vector<EventRef>& refused() const { return refused_; }
+  struct Count {  // of a semaphore, read by the event
+    EventRef event;
+    uint64_t count;
+  };
+  const std::vector<Count>& counts() const { return counts_; }
   const std::vector<Moment>& moments() const { return moments_; }
   const SyncState& sync() const { return sync_; }
   std::vector<OrderItem> items() const;
@@ -61,6 +66,7 @@ class OrderingSequence {
   std::vector<Moment> moments_;
   std::vector<WrongRead> wrong_;
   std::vector<EventRef> refused_;
+  std::vector<Count> counts_;
   SyncState sync_;
 };
 

@@ -35,8 +35,9 @@ bool has_state(EventKind kind) {
 
 }  // namespace
 
-OrderingSync::OrderingSync(const OrderingModel& model, SatSolver& solver, OrderingTheory& theory)
-    : model_(model), solver_(solver), theory_(theory) {
+OrderingSync::OrderingSync(const OrderingModel& model, SatSolver& solver, OrderingTheory& theory,
+                           OrderingValues& values)
+    : model_(model), solver_(solver), theory_(theory), values_(values) {
   make_groups();
   find_sections();
 }
@@ -231,18 +232,21 @@ bool OrderingSync::exclude_holder(const OrderingSequence& sequence, EventRef ref
 }
 
 std::vector<Literal> OrderingSync::order_of(const OrderingSequence& sequence, uint32_t of,
-                                            std::vector<EventRef>& last, std::vector<EventRef>& next) {
+                                            std::optional<EventRef> stop, std::vector<EventRef>& last,
+                                            std::vector<EventRef>& next) {
   const std::vector<ThreadTrace>& threads = model_.problem().trace->threads;
   std::vector<uint32_t> done(threads.size());
   std::vector<Literal> order;
   std::optional<EventRef> before_it;
   std::vector<std::optional<EventRef>> last_of(threads.size());
-  for (const Moment moment_done : sequence.moments()) {
-    const MomentContent& content = model_.contents[moment_done];
+  bool is_stopped = false;
+  for (size_t i = 0; i < sequence.moments().size() && !is_stopped; ++i) {
+    const MomentContent& content = model_.contents[sequence.moments()[i]];
     if (content.flushed != kInitial) continue;
     for (uint32_t e = content.first_event; e < content.behind; ++e) {
       const EventRef here{content.thread, e};
-      if (!sequence.refused().empty() && sequence.refused()[0] == here) break;  // inside of a step
+      is_stopped = here == stop;
+      if (is_stopped) break;
       done[content.thread] = e + 1;
       if (groups_[content.thread][e] != of) continue;
       if (before_it && before_it->thread != here.thread) order.push_back(before(moment(*before_it), moment(here)));
@@ -259,25 +263,43 @@ std::vector<Literal> OrderingSync::order_of(const OrderingSequence& sequence, ui
   return order;
 }
 
-void OrderingSync::add_refusal(const OrderingSequence& sequence, EventRef refused) {
-  if (exclude_holder(sequence, refused)) return;
+std::vector<Literal> OrderingSync::order_until(const OrderingSequence& sequence, EventRef at) {
   std::vector<EventRef> last, next;
   std::vector<Literal> order;
-  if (const uint32_t of = groups_[refused.thread][refused.event]; of != kNone)
-    order = order_of(sequence, of, last, next);
-  if (!last.empty() && last[0].thread != refused.thread) order.push_back(before(moment(last[0]), moment(refused)));
+  if (const uint32_t of = groups_[at.thread][at.event]; of != kNone)
+    order = order_of(sequence, of, at, last, next);
+  if (!last.empty() && last[0].thread != at.thread) order.push_back(before(moment(last[0]), moment(at)));
   for (const EventRef& other : next)
-    if (other.thread != refused.thread) order.push_back(before(moment(refused), moment(other)));
+    if (other.thread != at.thread) order.push_back(before(moment(at), moment(other)));
+  return order;
+}
+
+void OrderingSync::add_refusal(const OrderingSequence& sequence, EventRef refused) {
+  if (exclude_holder(sequence, refused)) return;
   std::vector<Literal> lemma = {~before(moment(refused), model_.end)};
-  for (const Literal literal : order) lemma.push_back(~literal);
+  for (const Literal literal : order_until(sequence, refused)) lemma.push_back(~literal);
   solver_.add_lemma(std::move(lemma));
+}
+
+// What is read of semaphores follows from the order.
+bool OrderingSync::add_counts(const OrderingSequence& sequence) {
+  bool any = false;
+  for (const OrderingSequence::Count& count : sequence.counts()) {
+    const Literal value = values_.count_literal(model_.read_event(count.event.thread, count.event.event), count.count);
+    if (solver_.is_true(value)) continue;
+    std::vector<Literal> lemma = {value};
+    for (const Literal literal : order_until(sequence, count.event)) lemma.push_back(~literal);
+    solver_.add_lemma(std::move(lemma));
+    any = true;
+  }
+  return any;
 }
 
 void OrderingSync::add_goal(const OrderingSequence& sequence, uint32_t of) {
   std::vector<EventRef> last, next;
   std::vector<Literal> lemma;
   if (of != kNone)
-    for (const Literal literal : order_of(sequence, of, last, next)) lemma.push_back(~literal);
+    for (const Literal literal : order_of(sequence, of, std::nullopt, last, next)) lemma.push_back(~literal);
   for (const EventRef& ref : last) lemma.push_back(~before(moment(ref), model_.end));
   for (const EventRef& ref : next) lemma.push_back(before(moment(ref), model_.end));
   solver_.add_lemma(std::move(lemma));
@@ -285,7 +307,7 @@ void OrderingSync::add_goal(const OrderingSequence& sequence, uint32_t of) {
 
 bool OrderingSync::add_lemmas(const OrderingSequence& sequence) {
   for (const EventRef& refused : sequence.refused()) add_refusal(sequence, refused);
-  if (!sequence.refused().empty()) return true;
+  if (!sequence.refused().empty() || add_counts(sequence)) return true;
   const FailurePredicate& failure = model_.problem().trace->failure;
   bool any = false;
   if (failure.kind == FailurePredicate::Kind::freed && !sequence.sync().is_released(failure.address)) {

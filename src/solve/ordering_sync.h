@@ -16,7 +16,7 @@ namespace heddle {
 
 class OrderingSync {
  public:
-  OrderingSync(const OrderingModel& model, SatSolver& solver, OrderingTheory& theory);
+  OrderingSync(const OrderingModel& model, SatSolver& solver, OrderingTheory& theory, OrderingValues& values);
 
   void add_clauses();  // what is known beforehand
   // Adds lemmas for what is refused in the sequence or, if nothing is, at its end. Whether there were any.
@@ -45,9 +45,13 @@ class OrderingSync {
   void note_mutex_event(uint32_t thread, uint32_t event, std::map<uint64_t, std::pair<uint32_t, uint64_t>>& held);
   void add_exclusion(const Section& a, const Section& b);
   bool exclude_holder(const OrderingSequence& sequence, EventRef refused);
-  // The literals that say: the events of the group came in this order.
-  std::vector<Literal> order_of(const OrderingSequence& sequence, uint32_t group, std::vector<EventRef>& last,
-                                std::vector<EventRef>& next);
+  // The literals that say: the events of the group came in the order of the sequence, up to `stop` (if there is
+  // one). `last`: the thread's last ones, the very last first; `next`: their first ones behind.
+  std::vector<Literal> order_of(const OrderingSequence& sequence, uint32_t group, std::optional<EventRef> stop,
+                                std::vector<EventRef>& last, std::vector<EventRef>& next);
+  // All of them, and that `at` comes then.
+  std::vector<Literal> order_until(const OrderingSequence& sequence, EventRef at);
+  bool add_counts(const OrderingSequence& sequence);
   void add_refusal(const OrderingSequence& sequence, EventRef refused);
   void add_goal(const OrderingSequence& sequence, uint32_t group);
   Moment moment(EventRef ref) const { return model_.moment(ref.thread, ref.event); }
@@ -56,6 +60,7 @@ class OrderingSync {
   const OrderingModel& model_;
   SatSolver& solver_;
   OrderingTheory& theory_;
+  OrderingValues& values_;
   std::map<uint64_t, uint32_t> group_of_address_;
   std::map<uint64_t, uint32_t> group_of_block_;  // by its address
   std::vector<uint32_t> parents_;

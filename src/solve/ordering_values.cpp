@@ -38,18 +38,26 @@ OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver)
         std::vector<uint32_t>& readers = write_candidates_[candidate.write];
         if (readers.empty() || readers.back() != read.event) readers.push_back(read.event);
       }
-  for (uint32_t t = 0; t < trace.threads.size(); ++t)
+  for (uint32_t t = 0; t < trace.threads.size(); ++t) {
+    const std::vector<Event>& events = trace.threads[t].events;
+    for (uint32_t e = 0; e < events.size(); ++e)
+      if (events[e].address_expression)
+        add_condition(t, events[e].address_expression, model.moment(t, e), table_.number({&events[e].address, 1}));
     for (const Constraint& constraint : trace.threads[t].constraints)
       add_condition(t, constraint.condition,
                     constraint.events == 0 ? model.end : model.moment(t, constraint.events - 1));
+  }
   if (trace.failure.kind == FailurePredicate::Kind::condition)
     add_condition(trace.failure.thread, trace.failure.condition, model.end);
 }
 
-void OrderingValues::add_condition(uint32_t thread, Expr expression, Moment guard) {
+void OrderingValues::add_condition(uint32_t thread, Expr expression, Moment guard, ValueNumber wanted) {
   const auto number = static_cast<uint32_t>(conditions_.size());
-  conditions_.push_back(
-      {.thread = thread, .expression = expression, .reads = reads_in(thread, expression), .guard = guard});
+  conditions_.push_back({.thread = thread,
+                         .expression = expression,
+                         .reads = reads_in(thread, expression),
+                         .guard = guard,
+                         .wanted = wanted});
   for (const uint32_t read : conditions_.back().reads) dependent_conditions_[read].push_back(number);
 }
 
@@ -67,6 +75,13 @@ ValueNumber OrderingValues::evaluate(uint32_t thread, Expr expression, const Rea
   });
 }
 
+// What is not certain holds, and an address that is not certain is the one that was recorded.
+bool OrderingValues::holds(const Condition& condition, std::span<const ValueNumber> tuple) {
+  const ValueNumber value = evaluate(condition.thread, condition.expression, condition.reads, tuple);
+  if (value == kUncertainValue) return true;
+  return condition.wanted == kNone ? table_.word(value, 0) != 0 : value == condition.wanted;
+}
+
 // ---- possible values
 
 bool OrderingValues::is_always_guarded(const Condition& condition, uint32_t read_event) const {
@@ -78,8 +93,7 @@ bool OrderingValues::fits(uint32_t read_event, ValueNumber value) {
   return std::ranges::all_of(dependent_conditions_[read_event], [&](uint32_t number) {
     const Condition& condition = conditions_[number];
     if (condition.reads.size() != 1 || !is_always_guarded(condition, read_event)) return true;
-    const ValueNumber result = evaluate(condition.thread, condition.expression, condition.reads, {&value, 1});
-    return result == kUncertainValue || table_.word(result, 0) != 0;
+    return holds(condition, {&value, 1});
   });
 }
 
@@ -239,8 +253,7 @@ void OrderingValues::encode_condition(Condition& condition) {
     return;
   }
   condition.clauses = each_tuple(condition.reads, kMostTuples, [&](std::span<const ValueNumber> tuple) {
-    const ValueNumber result = evaluate(condition.thread, condition.expression, condition.reads, tuple);
-    if (result == kUncertainValue || table_.word(result, 0) != 0) return;
+    if (holds(condition, tuple)) return;
     std::vector<Literal> clause = {~condition.guarded};
     for (size_t i = 0; i < condition.reads.size(); ++i)
       clause.push_back(~literal_of(condition.reads[i], tuple[i]));
@@ -295,8 +308,8 @@ void OrderingValues::backtrack(uint32_t level) {
 }
 
 void OrderingValues::try_value(uint32_t read_event, const std::vector<uint32_t>& sources) {
-  if (!domains_[read_event].open) return;
   const OrderingReadEvent& event = model_.read_events[read_event];
+  if (!domains_[read_event].open || event.count == 0) return;
   for (uint32_t read = event.first; read < event.first + event.count; ++read) {
     if (sources[read] == UINT32_MAX) return;
     const uint32_t write = model_.reads[read].candidates[sources[read]].write;
@@ -342,8 +355,7 @@ void OrderingValues::check(const Condition& condition) {
   if (!has_values(condition.reads)) return;
   std::vector<ValueNumber> tuple;
   for (const uint32_t read : condition.reads) tuple.push_back(values_[read]);
-  const ValueNumber result = evaluate(condition.thread, condition.expression, condition.reads, tuple);
-  if (result == kUncertainValue || table_.word(result, 0) != 0) return;
+  if (holds(condition, tuple)) return;
   std::vector<Literal> clause = {~condition.guarded};
   for (size_t i = 0; i < tuple.size(); ++i) clause.push_back(~literal_of(condition.reads[i], tuple[i]));
   solver_.add_lemma(std::move(clause));

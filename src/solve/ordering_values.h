@@ -25,6 +25,9 @@ class OrderingValues {
   // requires: the reads' variables exist. Makes the clauses there are beforehand; `executed`: the literal.
   void encode(const std::function<Literal(Moment)>& executed, const std::function<bool()>& stopped);
 
+  // "The count of a semaphore that is read here is this."
+  Literal count_literal(uint32_t read_event, uint64_t count) { return literal_of(read_event, table_.number({&count, 1})); }
+
   // For the theory: this read has a source; this literal (perhaps one of these) is true.
   void note_source(uint32_t read, const std::vector<uint32_t>& sources);
   void note_value(Literal literal, const std::vector<uint32_t>& sources);
@@ -41,7 +44,8 @@ class OrderingValues {
     uint32_t thread;
     Expr expression;
     ReadSet reads;
-    Moment guard;  // must hold if this is carried out
+    Moment guard;         // must hold if this is carried out
+    ValueNumber wanted;   // an address; kNone: any but 0
     Literal guarded{};
     bool clauses = false;  // written beforehand
   };
@@ -50,7 +54,8 @@ class OrderingValues {
     std::vector<ValueNumber> values;
   };
 
-  void add_condition(uint32_t thread, Expr expression, Moment guard);
+  void add_condition(uint32_t thread, Expr expression, Moment guard, ValueNumber wanted = kNone);
+  bool holds(const Condition& condition, std::span<const ValueNumber> tuple);
   ReadSet reads_in(uint32_t thread, Expr expression);
   bool is_always_guarded(const Condition& condition, uint32_t read_event) const;
   bool has_simple_sources(const OrderingReadEvent& event) const;
