@@ -1,10 +1,10 @@
 // A synthetic problem of any size, for tests and for the table "solving" of the bench.
 //
 // Three threads of n accesses each on 8 shared variables that hold values from 0 to 15: half of the operations
-// read; 20 % are branches that compare a value read with a constant; the rest write a value read plus a constant
-// (mod 16); 10 % are inside one of 3 locks. Made from a real interleaving with random switches about every 20
-// operations and a clock stamp every 25 operations of a thread. All threads must come to their ends, where each
-// waits for something that nobody does.
+// read; 20 % are branches that compare a value read with a constant; the rest write a value read plus a
+// constant (mod 16); 10 % are inside one of 3 locks. Made from a real interleaving with random switches about
+// every 20 operations and a clock stamp every 25 operations of a thread. All threads must come to their ends,
+// where each waits for something that nobody does.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class Ladder {
 
   struct Thread {
     uint32_t accesses = 0;
-    Expr last{};          // what it read last
+    Expr last{};  // what it read last
     uint64_t last_value = 0;
     uint32_t lock = kNobody;
     uint32_t left_in_lock = 0;
@@ -96,8 +96,9 @@ class Ladder {
     } else {
       const uint64_t constant = 1 + random_() % 15;
       event.kind = EventKind::write;
-      event.value = pool.binary(ExprOp::bit_and, pool.binary(ExprOp::add, thread.last, pool.constant(constant, 8)),
-                                pool.constant(15, 8));
+      event.value =
+          pool.binary(ExprOp::bit_and, pool.binary(ExprOp::add, thread.last, pool.constant(constant, 8)),
+                      pool.constant(15, 8));
       memory_[variable] = (thread.last_value + constant) & 15;
     }
     add(t, event);

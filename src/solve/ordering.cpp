@@ -129,8 +129,8 @@ class Search {
       if (evaluate(*problem_.trace, problem_.model, order).kind != Evaluation::Kind::holds) continue;
       const OrderMeasures measures = measure(problem_, order);
       const auto key = [](uint32_t preemptions, uint32_t switches) { return std::pair{preemptions, switches}; };
-      if (answer_.verdict == SolveVerdict::found && key(measures.preemptions, measures.switches) >=
-                                                        key(answer_.preemptions, answer_.switches))
+      if (answer_.verdict == SolveVerdict::found &&
+          key(measures.preemptions, measures.switches) >= key(answer_.preemptions, answer_.switches))
         continue;
       answer_.verdict = SolveVerdict::found;
       answer_.order = std::move(order);
@@ -146,14 +146,11 @@ class Search {
   }
 
   void note_statistics(const OrderingValues& values) {
-    answer_.statistics = {{"conflicts", solver_.conflicts},
-                          {"decisions", solver_.decisions},
-                          {"propagations", solver_.propagations},
-                          {"restarts", solver_.restarts},
-                          {"variables", solver_.variables()},
-                          {"reads with few values", values.closed_reads()},
-                          {"total orders tried", sequences_},
-                          {"wrong reads in them", wrong_reads_}};
+    answer_.statistics = {
+        {"conflicts", solver_.conflicts},       {"decisions", solver_.decisions},
+        {"propagations", solver_.propagations}, {"restarts", solver_.restarts},
+        {"variables", solver_.variables()},     {"reads with few values", values.closed_reads()},
+        {"total orders tried", sequences_},     {"wrong reads in them", wrong_reads_}};
   }
 
   const Problem& problem_;

@@ -11,7 +11,7 @@ namespace heddle {
 
 namespace {
 
-constexpr size_t kMostCandidates = 20'000'000;
+constexpr size_t kMostCandidates = 4'000'000;
 
 }  // namespace
 
@@ -349,7 +349,8 @@ void OrderingModel::find_times() {
   for (Moment moment = 0; moment < order.moments(); ++moment) {
     if (times[moment] != 0) continue;
     times[moment] = time + 1;
-    for (uint32_t chain = 0; chain < order.chains(); ++chain) times[moment] += order.count_before(moment, chain);
+    for (uint32_t chain = 0; chain < order.chains(); ++chain)
+      times[moment] += order.count_before(moment, chain);
   }
 }
 

@@ -2,8 +2,8 @@
 // for each read the writes that it may read from.
 //
 // Moments: each step of a thread is one (its events are carried out together). Under TSO and PSO each buffered
-// write has one more, at which it becomes visible; a write's moment `visible` is that one, or that of its step if
-// it is never in a buffer. One moment, `end`, is the end of the run: what comes after it is not carried out.
+// write has one more, at which it becomes visible; a write's moment `visible` is that one, or that of its step
+// if it is never in a buffer. One moment, `end`, is the end of the run: what comes after it is not carried out.
 //
 // Edges of the order: `a` before `b` means that b is carried out only after a. So what can never be carried out
 // comes after the end, and if that must be carried out, the problem is impossible.
@@ -68,13 +68,15 @@ struct MomentContent {
 
 class OrderingModel {
  public:
-  // `window`: a guess that makes problems small. What lies further apart than so many moments of a thread, about,
-  // is taken to have come in that order. 0: no guess. With one an answer is an answer, but that there is none
-  // says nothing.
+  // `window`: a guess that makes problems small. What lies further apart than so many moments of a thread,
+  // about, is taken to have come in that order. 0: no guess. With one an answer is an answer, but that there is
+  // none says nothing.
   OrderingModel(const Problem& problem, uint32_t window);
 
   const Problem& problem() const { return *problem_; }
-  const Event& event(uint32_t thread, uint32_t number) const { return problem_->trace->threads[thread].events[number]; }
+  const Event& event(uint32_t thread, uint32_t number) const {
+    return problem_->trace->threads[thread].events[number];
+  }
   Moment moment(uint32_t thread, uint32_t event) const { return moments_[thread][event]; }
   const OrderingWrite* write_of(uint32_t index) const { return index == kInitial ? nullptr : &writes[index]; }
   uint32_t write_number(uint32_t thread, uint32_t event) const { return write_of_[thread][event]; }
@@ -94,8 +96,8 @@ class OrderingModel {
   std::vector<OrderingReadEvent> read_events;
   // By moment: where it comes, about. An order with few switches, as if reads did not matter.
   std::vector<uint64_t> times;
-  size_t candidates = 0;      // of all reads
-  bool impossible = false;    // what must be carried out cannot be
+  size_t candidates = 0;    // of all reads
+  bool impossible = false;  // what must be carried out cannot be
   // The guess that addresses which depend on what was read are those that were recorded.
   bool guesses_addresses = false;
   std::string not_covered;  // why the engine cannot take this problem; empty: it can

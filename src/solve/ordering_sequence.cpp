@@ -157,12 +157,14 @@ std::vector<OrderItem> OrderingSequence::items() const {
     for (uint32_t e = content.first_event; e < content.behind; ++e) {
       const Event& event = model_.event(content.thread, e);
       if (buffers && OrderingModel::needs_empty_buffer(event)) {
-        for (const uint32_t write : buffered) items.push_back({.thread = content.thread, .event = write, .flush = true});
+        for (const uint32_t write : buffered)
+          items.push_back({.thread = content.thread, .event = write, .flush = true});
         buffered.clear();
       }
       items.push_back({.thread = content.thread, .event = e});
       const uint32_t write = model_.write_number(content.thread, e);
-      if (buffers && write != kInitial && !model_.writes[write].buffered && !OrderingModel::needs_empty_buffer(event))
+      if (buffers && write != kInitial && !model_.writes[write].buffered &&
+          !OrderingModel::needs_empty_buffer(event))
         buffered.push_back(e);
     }
   }

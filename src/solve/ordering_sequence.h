@@ -22,14 +22,16 @@ class OrderingSequence {
     earliest,  // the running thread; else the earliest by OrderingModel::times
     in_time,   // always the earliest
   };
-  // Carries out all that comes before the end. `sources`: by read, the candidate that it reads from, if it has one.
+  // Carries out all that comes before the end. `sources`: by read, the candidate that it reads from, if it has
+  // one.
   OrderingSequence(const OrderingModel& model, const std::vector<uint32_t>& sources, Next next);
 
   struct WrongRead {  // finds this write instead of what it is to read
     uint32_t read, write;
   };
   const std::vector<WrongRead>& wrong_reads() const { return wrong_; }
-  // Events that synchronisation does not allow, though all that comes before them is done. None: it is complete.
+  // Events that synchronisation does not allow, though all that comes before them is done. None: it is
+  // complete.
   const std::vector<EventRef>& refused() const { return refused_; }
   struct Count {  // of a semaphore, read by the event
     EventRef event;
@@ -58,8 +60,8 @@ class OrderingSequence {
   const OrderingModel& model_;
   const std::vector<uint32_t>& sources_;
   Next next_;
-  std::vector<uint32_t> limits_, done_;  // by chain: how many come before the end, and are done
-  std::vector<uint32_t> first_unread_;   // by write: in unread_
+  std::vector<uint32_t> limits_, done_;            // by chain: how many come before the end, and are done
+  std::vector<uint32_t> first_unread_;             // by write: in unread_
   std::vector<uint32_t> unread_initial_, unread_;  // how many are still to read it
   std::vector<uint32_t> memory_;                   // by cell: the write that is there
   std::vector<bool> visible_;                      // by write

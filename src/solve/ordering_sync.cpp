@@ -203,7 +203,8 @@ void OrderingSync::add_clauses() {
     const auto exit = std::ranges::find(events, EventKind::exit, &Event::kind);
     if (exit == events.end()) continue;
     const auto number = static_cast<uint32_t>(exit - events.begin());
-    const Literal clause = ~before(model_.moment(static_cast<uint32_t>(waiting.operation.address), number), model_.end);
+    const Literal clause =
+        ~before(model_.moment(static_cast<uint32_t>(waiting.operation.address), number), model_.end);
     solver_.add_clause({&clause, 1});
   }
 }
@@ -249,7 +250,8 @@ std::vector<Literal> OrderingSync::order_of(const OrderingSequence& sequence, ui
       if (is_stopped) break;
       done[content.thread] = e + 1;
       if (groups_[content.thread][e] != of) continue;
-      if (before_it && before_it->thread != here.thread) order.push_back(before(moment(*before_it), moment(here)));
+      if (before_it && before_it->thread != here.thread)
+        order.push_back(before(moment(*before_it), moment(here)));
       before_it = last_of[content.thread] = here;
     }
   }
@@ -285,7 +287,8 @@ void OrderingSync::add_refusal(const OrderingSequence& sequence, EventRef refuse
 bool OrderingSync::add_counts(const OrderingSequence& sequence) {
   bool any = false;
   for (const OrderingSequence::Count& count : sequence.counts()) {
-    const Literal value = values_.count_literal(model_.read_event(count.event.thread, count.event.event), count.count);
+    const Literal value =
+        values_.count_literal(model_.read_event(count.event.thread, count.event.event), count.count);
     if (solver_.is_true(value)) continue;
     std::vector<Literal> lemma = {value};
     for (const Literal literal : order_until(sequence, count.event)) lemma.push_back(~literal);

@@ -1,9 +1,10 @@
 // Synchronisation for the ordering engine.
 //
-// Creation, join and exit are edges of the order (ordering_model.h). Sections of a mutex exclude each other: for
-// two of them, one ends before the other begins. All else is asked of SyncState when there is a total order: if
-// it refuses an event, the order of the events of the same objects is the reason, and becomes a lemma: not all
-// of these in this order, then this one, then the rest. The same with what must be so at the end of the run.
+// Creation, join and exit are edges of the order (ordering_model.h). Sections of a mutex exclude each other:
+// for two of them, one ends before the other begins. All else is asked of SyncState when there is a total
+// order: if it refuses an event, the order of the events of the same objects is the reason, and becomes a
+// lemma: not all of these in this order, then this one, then the rest. The same with what must be so at the end
+// of the run.
 #pragma once
 
 #include <map>
@@ -42,7 +43,8 @@ class OrderingSync {
   void group_blocks();
   uint32_t group_of(const Event& event) const;  // kNone: it has none
   void find_sections();
-  void note_mutex_event(uint32_t thread, uint32_t event, std::map<uint64_t, std::pair<uint32_t, uint64_t>>& held);
+  void note_mutex_event(uint32_t thread, uint32_t event,
+                        std::map<uint64_t, std::pair<uint32_t, uint64_t>>& held);
   void add_exclusion(const Section& a, const Section& b);
   bool exclude_holder(const OrderingSequence& sequence, EventRef refused);
   // The literals that say: the events of the group came in the order of the sequence, up to `stop` (if there is

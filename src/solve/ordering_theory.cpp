@@ -182,7 +182,8 @@ bool OrderingTheory::follow_write(const ChainOrder::Change& change, const Place&
   for (const ReadsOfChain& of : reads_of_cell_[place.cell]) {
     if (of.chain != change.to) continue;
     auto next = std::ranges::lower_bound(of.places, change.now) - of.places.begin();
-    for (; next < static_cast<ptrdiff_t>(of.places.size()) && of.places[static_cast<size_t>(next)] < change.old; ++next)
+    for (; next < static_cast<ptrdiff_t>(of.places.size()) && of.places[static_cast<size_t>(next)] < change.old;
+         ++next)
       if (!exclude_overwritten(of.reads[static_cast<size_t>(next)], change.from)) return false;
   }
   return true;
@@ -195,7 +196,8 @@ bool OrderingTheory::exclude_overwritten(uint32_t number, Moment by) {
   if (sources_[number] != kNoSource) {
     const uint32_t write = read.candidates[sources_[number]].write;
     const Literal source = source_literal(number, sources_[number]);
-    if (write == kInitial) return derive(~source, {.source = solver_.truth(), .path = {by, moment}, .more = {}});
+    if (write == kInitial)
+      return derive(~source, {.source = solver_.truth(), .path = {by, moment}, .more = {}});
     if (visible(write) == by) return true;
     return derive_before(by, visible(write), {.source = source, .path = {by, moment}, .more = {}});
   }
@@ -205,7 +207,8 @@ bool OrderingTheory::exclude_overwritten(uint32_t number, Moment by) {
     if (candidate.write == kInitial) {
       if (!derive(no, {.source = solver_.truth(), .path = {by, moment}, .more = {}})) return false;
     } else if (order().is_before(visible(candidate.write), by)) {
-      if (!derive(no, {.source = solver_.truth(), .path = {visible(candidate.write), by}, .more = {by, moment}}))
+      if (!derive(no,
+                  {.source = solver_.truth(), .path = {visible(candidate.write), by}, .more = {by, moment}}))
         return false;
     }
   }
@@ -301,9 +304,8 @@ bool OrderingTheory::follow_section(const ChainOrder::Change& change, const Sect
     if (thread == own) continue;
     if (!exclude_next(place.mutex, section, thread)) return false;
     // The last one that begins before this one ends.
-    const auto behind = std::ranges::partition_point(threads[thread], [&](const Section& other) {
-      return order().is_before(other.begin, section.end);
-    });
+    const auto behind = std::ranges::partition_point(
+        threads[thread], [&](const Section& other) { return order().is_before(other.begin, section.end); });
     if (behind != threads[thread].begin() && !exclude_next(place.mutex, *std::prev(behind), own)) return false;
   }
   return true;
@@ -342,10 +344,8 @@ bool OrderingTheory::propagate(SatSolver& solver, std::vector<Literal>& conflict
 }
 
 void OrderingTheory::new_level() {
-  levels_.push_back({.head = head_,
-                     .edges = order().edges(),
-                     .sources = sources_set_.size(),
-                     .first_open = first_open_});
+  levels_.push_back(
+      {.head = head_, .edges = order().edges(), .sources = sources_set_.size(), .first_open = first_open_});
   values_.new_level();
 }
 

@@ -62,7 +62,7 @@ class OrderingTheory : public SatTheory {
   struct Path {
     Moment from = 0, to = 0;  // the same: none
   };
-  struct Cause {  // why a literal must be true
+  struct Cause {     // why a literal must be true
     Literal source;  // this one is; the truth: none
     Path path, more, third;
     uint32_t edges = 0;  // there were so many
@@ -115,14 +115,14 @@ class OrderingTheory : public SatTheory {
   std::vector<std::vector<ReadsOfChain>> reads_of_cell_;
   std::vector<std::vector<std::vector<Section>>> exclusive_;  // by mutex and thread
   std::vector<std::vector<SectionPlace>> sections_at_;        // by moment: those that begin there
-  std::vector<std::vector<uint32_t>> readers_;  // by write: reads that read from it
+  std::vector<std::vector<uint32_t>> readers_;                // by write: reads that read from it
   std::vector<uint32_t> sources_;
-  std::vector<Literal> executed_;  // by read
+  std::vector<Literal> executed_;      // by read
   std::vector<uint32_t> sources_set_;  // reads, in the order of being set
   std::vector<ChainOrder::Change> changes_;
   std::vector<Level> levels_;
   std::vector<uint32_t> reads_in_time_;  // about as they come
-  size_t first_open_ = 0;                // in reads_in_time_: all before it have sources, or are not carried out
+  size_t first_open_ = 0;  // in reads_in_time_: all before it have sources, or are not carried out
   std::vector<Literal>* conflict_ = nullptr;
   size_t head_ = 0;
 };

@@ -42,7 +42,8 @@ OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver)
     const std::vector<Event>& events = trace.threads[t].events;
     for (uint32_t e = 0; e < events.size(); ++e)
       if (events[e].address_expression)
-        add_condition(t, events[e].address_expression, model.moment(t, e), table_.number({&events[e].address, 1}));
+        add_condition(t, events[e].address_expression, model.moment(t, e),
+                      table_.number({&events[e].address, 1}));
     for (const Constraint& constraint : trace.threads[t].constraints)
       add_condition(t, constraint.condition,
                     constraint.events == 0 ? model.end : model.moment(t, constraint.events - 1));
@@ -100,7 +101,8 @@ bool OrderingValues::fits(uint32_t read_event, ValueNumber value) {
 // Reads one cell as it was written.
 bool OrderingValues::has_simple_sources(const OrderingReadEvent& event) const {
   const Event& of = model_.event(event.thread, event.event);
-  return event.count == 1 && std::ranges::all_of(model_.reads[event.first].candidates, [&](const auto& candidate) {
+  return event.count == 1 &&
+         std::ranges::all_of(model_.reads[event.first].candidates, [&](const auto& candidate) {
            return candidate.write == kInitial || event_of(model_.writes[candidate.write]).size == of.size;
          });
 }
@@ -109,7 +111,8 @@ ValueNumber OrderingValues::initial_value(const OrderingReadEvent& event) {
   const Event& of = model_.event(event.thread, event.event);
   const std::map<uint64_t, uint8_t>& initial = model_.problem().trace->initial;
   std::vector<uint64_t> words(words_of(of.size * 8));
-  for (auto byte = initial.lower_bound(of.address); byte != initial.end() && byte->first - of.address < of.size; ++byte)
+  for (auto byte = initial.lower_bound(of.address); byte != initial.end() && byte->first - of.address < of.size;
+       ++byte)
     words[(byte->first - of.address) / 8] |= uint64_t{byte->second} << (byte->first - of.address) % 8 * 8;
   return table_.number(words);
 }

@@ -26,7 +26,9 @@ class OrderingValues {
   void encode(const std::function<Literal(Moment)>& executed, const std::function<bool()>& stopped);
 
   // "The count of a semaphore that is read here is this."
-  Literal count_literal(uint32_t read_event, uint64_t count) { return literal_of(read_event, table_.number({&count, 1})); }
+  Literal count_literal(uint32_t read_event, uint64_t count) {
+    return literal_of(read_event, table_.number({&count, 1}));
+  }
 
   // For the theory: this read has a source; this literal (perhaps one of these) is true.
   void note_source(uint32_t read, const std::vector<uint32_t>& sources);
@@ -44,8 +46,8 @@ class OrderingValues {
     uint32_t thread;
     Expr expression;
     ReadSet reads;
-    Moment guard;         // must hold if this is carried out
-    ValueNumber wanted;   // an address; kNone: any but 0
+    Moment guard;        // must hold if this is carried out
+    ValueNumber wanted;  // an address; kNone: any but 0
     Literal guarded{};
     bool clauses = false;  // written beforehand
   };
@@ -60,11 +62,13 @@ class OrderingValues {
   bool is_always_guarded(const Condition& condition, uint32_t read_event) const;
   bool has_simple_sources(const OrderingReadEvent& event) const;
   ValueNumber initial_value(const OrderingReadEvent& event);
-  bool each_tuple(const ReadSet& reads, size_t most, const std::function<void(std::span<const ValueNumber>)>& visit);
-  ValueNumber evaluate(uint32_t thread, Expr expression, const ReadSet& reads, std::span<const ValueNumber> tuple);
+  bool each_tuple(const ReadSet& reads, size_t most,
+                  const std::function<void(std::span<const ValueNumber>)>& visit);
+  ValueNumber evaluate(uint32_t thread, Expr expression, const ReadSet& reads,
+                       std::span<const ValueNumber> tuple);
   bool fits(uint32_t read_event, ValueNumber value);
   void find_written(uint32_t write);
-  size_t clauses_beforehand();  // how many there would be
+  size_t clauses_beforehand();     // how many there would be
   bool grow(uint32_t read_event);  // its domain, by its sources; whether it did
   Literal literal_of(uint32_t read_event, ValueNumber value);
   void encode_source(uint32_t read_event, const OrderingCandidate& candidate);
@@ -78,21 +82,21 @@ class OrderingValues {
   SatSolver& solver_;
   ValueTable table_;
   std::vector<PoolEvaluator> pools_;
-  std::vector<ReadSet> write_reads_;        // by write: what its value depends on
+  std::vector<ReadSet> write_reads_;  // by write: what its value depends on
   std::vector<std::vector<uint32_t>> dependent_writes_, dependent_conditions_;  // by read event
   std::vector<std::vector<uint32_t>> write_candidates_;                         // by write: read events
   std::vector<Condition> conditions_;
-  std::vector<Domain> domains_;  // by read event
-  std::vector<Domain> written_;  // by write
+  std::vector<Domain> domains_;   // by read event
+  std::vector<Domain> written_;   // by write
   std::vector<uint32_t> groups_;  // by read event
   std::vector<std::unordered_map<ValueNumber, uint32_t>> variables_;
   struct Meaning {
     uint32_t read_event = UINT32_MAX;
     ValueNumber value = 0;
   };
-  std::vector<Meaning> meanings_;     // by variable
-  std::vector<ValueNumber> values_;   // by read event: now
-  std::vector<uint32_t> set_;         // read events, in the order of being set
+  std::vector<Meaning> meanings_;    // by variable
+  std::vector<ValueNumber> values_;  // by read event: now
+  std::vector<uint32_t> set_;        // read events, in the order of being set
   std::vector<size_t> levels_;
   uint64_t closed_reads_ = 0;
 };

@@ -8,7 +8,7 @@ namespace heddle {
 namespace {
 
 constexpr uint32_t kNowhere = UINT32_MAX;
-constexpr uint32_t kHeader = 2;  // words of a clause before its literals
+constexpr uint32_t kHeader = 2;          // words of a clause before its literals
 constexpr uint64_t kRestartUnit = 1000;  // conflicts; long, since theories decide in an order that they know
 
 // 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...
@@ -259,9 +259,8 @@ bool SatSolver::resolve_conflict() {
     reason_of(unique, reason_);
   }
   learning_[0] = ~unique;
-  std::erase_if(learning_, [&](Literal literal) {
-    return literal != ~unique && is_implied_by_marked(literal);
-  });
+  std::erase_if(learning_,
+                [&](Literal literal) { return literal != ~unique && is_implied_by_marked(literal); });
   for (const Literal literal : marked) marks_[literal.variable()] = 0;
 
   uint32_t back = 0;
@@ -295,9 +294,7 @@ bool SatSolver::attach_lemma(std::vector<Literal>& lemma) {
   if (lemma.empty()) return false;
   for (const Literal literal : lemma)
     if (is_true(literal) && level_of(literal) == 0) return true;
-  const auto rank = [&](Literal literal) {
-    return is_false(literal) ? level_of(literal) : UINT32_MAX;
-  };
+  const auto rank = [&](Literal literal) { return is_false(literal) ? level_of(literal) : UINT32_MAX; };
   std::ranges::sort(lemma, [&](Literal a, Literal b) { return rank(a) > rank(b); });
   if (lemma.size() == 1) {
     backtrack(0);

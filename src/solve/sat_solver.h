@@ -40,7 +40,8 @@ class SatTheory {
   virtual void explain(Literal literal, std::vector<Literal>& clause) = 0;
   // What to decide next; the truth: whatever is most active.
   virtual Literal choose(const SatSolver& solver) = 0;
-  // All variables have values. Adds what is wrong with them by SatSolver::add_lemma(); nothing: it is a solution.
+  // All variables have values. Adds what is wrong with them by SatSolver::add_lemma(); nothing: it is a
+  // solution.
   virtual void check_all(SatSolver& solver) = 0;
 };
 
@@ -69,7 +70,7 @@ class SatSolver {
   std::span<const Literal> trail() const { return trail_; }
   uint32_t level() const { return static_cast<uint32_t>(level_starts_.size()); }
   uint32_t variables() const { return static_cast<uint32_t>(reasons_.size()); }
-  uint64_t bytes() const;  // of memory, about
+  uint64_t bytes() const;                           // of memory, about
   Literal truth() const { return Literal::of(0); }  // always true
   double activity(uint32_t variable) const { return activities_[variable]; }
   bool phase(uint32_t variable) const { return phases_[variable]; }
@@ -132,8 +133,8 @@ class SatSolver {
   std::vector<uint32_t> level_starts_;
   size_t clause_head_ = 0;
   std::vector<std::vector<Watch>> watches_;  // by literal: clauses to look at when it becomes false
-  std::vector<Literal> clauses_;  // as codes: size, levels (0: not learned); then the literals
-  uint64_t stored_ = 0;  // clauses
+  std::vector<Literal> clauses_;             // as codes: size, levels (0: not learned); then the literals
+  uint64_t stored_ = 0;                      // clauses
   std::vector<uint32_t> learned_;
   std::vector<std::vector<uint32_t>> groups_;
   std::vector<uint32_t> group_of_;

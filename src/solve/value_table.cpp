@@ -87,7 +87,8 @@ void PoolEvaluator::evaluate(Expr e, const ValueTable& table, const ReadValue& r
     operands[i] = {.words = words(from[i]), .width = pool_->width(from[i])};
     certain &= certain_[from[i].number];
   }
-  if (node.op == ExprOp::ite && certain_[node.a]) certain = certain_[*words(Expr{node.a}) != 0 ? node.b : node.c];
+  if (node.op == ExprOp::ite && certain_[node.a])
+    certain = certain_[*words(Expr{node.a}) != 0 ? node.b : node.c];
   const MathFunction* function = node.op == ExprOp::call ? pool_->called(node) : nullptr;
   const bool known = evaluate_node(node, operands, function, out);
   certain_[e.number] = known && certain;
