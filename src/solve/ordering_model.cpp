@@ -15,12 +15,13 @@ constexpr size_t kMostCandidates = 4'000'000;
 
 }  // namespace
 
-OrderingModel::OrderingModel(const Problem& problem, uint32_t window) : problem_(&problem) {
+OrderingModel::OrderingModel(const Problem& problem, const OrderingCase& of)
+    : problem_(&problem), cut_(of.cut) {
   make_cells();
   make_moments();
   make_order();
   start_order();
-  if (window > 0 && !impossible) add_window(window);
+  if (of.window > 0 && !impossible) add_window(of.window);
   if (!impossible) add_accesses();
 }
 
@@ -38,7 +39,6 @@ void OrderingModel::make_cells() {
   for (const ThreadTrace& thread : problem_->trace->threads)
     for (const Event& event : thread.events)
       if (is_access(event.kind)) {
-        guesses_addresses |= bool(event.address_expression);
         ++borders[event.address];
         --borders[event.address + event.size];
       }
@@ -74,7 +74,7 @@ void OrderingModel::make_moments() {
     write_of_[t].assign(events.size(), kInitial);
     const Moment first = next;
     for (uint32_t e = 0; e < events.size(); ++e) {
-      if (e == 0 || events[e].step != events[e - 1].step) {
+      if (e == 0 || events[e].step != events[e - 1].step || cut_ == EventRef{t, e}) {
         contents.push_back({.thread = t, .first_event = e, .behind = e});
         ++next;
       }
@@ -259,6 +259,11 @@ void OrderingModel::make_order() {
   else if (failure.kind != FailurePredicate::Kind::none)
     all_of(failure.thread);
 
+  if (cut_) {
+    last_moment = moments_[cut_->thread][cut_->event - 1];
+    add_edge(*last_moment, end);
+    never(moments_[cut_->thread][cut_->event]);
+  }
   const OrderNeeds needs(*problem_);
   for (uint32_t t = 0; t < threads.size(); ++t) {
     const std::vector<Event>& events = threads[t].events;

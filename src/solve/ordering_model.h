@@ -12,6 +12,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,12 +67,18 @@ struct MomentContent {
   uint32_t flushed = kInitial;  // this write, and no events
 };
 
+struct OrderingCase {
+  // A guess that makes problems small. What lies further apart than so many moments of a thread, about, is
+  // taken to have come in that order. 0: no guess. With one an answer is an answer, but that there is none says
+  // nothing.
+  uint32_t window = 0;
+  // The run ends inside of a step, before this event. What comes before it in the step comes last of all.
+  std::optional<EventRef> cut;
+};
+
 class OrderingModel {
  public:
-  // `window`: a guess that makes problems small. What lies further apart than so many moments of a thread,
-  // about, is taken to have come in that order. 0: no guess. With one an answer is an answer, but that there is
-  // none says nothing.
-  OrderingModel(const Problem& problem, uint32_t window);
+  OrderingModel(const Problem& problem, const OrderingCase& of);
 
   const Problem& problem() const { return *problem_; }
   const Event& event(uint32_t thread, uint32_t number) const {
@@ -98,8 +105,8 @@ class OrderingModel {
   std::vector<uint64_t> times;
   size_t candidates = 0;    // of all reads
   bool impossible = false;  // what must be carried out cannot be
-  // The guess that addresses which depend on what was read are those that were recorded.
-  bool guesses_addresses = false;
+  // Carried out last (OrderingCase::cut).
+  std::optional<Moment> last_moment;
   std::string not_covered;  // why the engine cannot take this problem; empty: it can
 
  private:
@@ -119,6 +126,7 @@ class OrderingModel {
   std::pair<uint32_t, uint32_t> cells_of(const Event& event) const;  // first, behind the last
 
   const Problem* problem_;
+  std::optional<EventRef> cut_;
   std::vector<std::vector<Moment>> moments_;
   std::vector<std::vector<uint32_t>> read_event_of_, write_of_;
   std::vector<ChainOrder::MomentPair> edges_;

@@ -195,6 +195,12 @@ void OrderingSync::add_clauses() {
            .end = section.end == kNone ? model_.end : model_.moment(section.thread, section.end)});
     theory_.add_exclusive(sections);
   }
+  if (model_.last_moment)
+    for (Moment moment_before = 0; moment_before < model_.end; ++moment_before) {
+      if (moment_before == *model_.last_moment) continue;
+      const Literal clause[] = {~before(moment_before, model_.end), before(moment_before, *model_.last_moment)};
+      solver_.add_clause(clause);
+    }
   // A thread that is still to be joined has not come to its end.
   const Trace& trace = *model_.problem().trace;
   for (const FailurePredicate::Waiting& waiting : trace.failure.waiting) {
@@ -326,14 +332,15 @@ bool OrderingSync::add_lemmas(const OrderingSequence& sequence) {
   return any;
 }
 
-bool OrderingSync::could_end_inside_step() const {
+// Only behind something that changes the state of an object, and only where the state matters at the end.
+std::vector<EventRef> OrderingSync::cuts() const {
   const FailurePredicate::Kind failure = model_.problem().trace->failure.kind;
-  if (failure != FailurePredicate::Kind::freed && failure != FailurePredicate::Kind::deadlock) return false;
-  return std::ranges::any_of(model_.contents, [&](const MomentContent& content) {
+  std::vector<EventRef> cuts;
+  if (failure != FailurePredicate::Kind::freed && failure != FailurePredicate::Kind::deadlock) return cuts;
+  for (const MomentContent& content : model_.contents)
     for (uint32_t e = content.first_event; e + 1 < content.behind; ++e)
-      if (!is_access(model_.event(content.thread, e).kind)) return true;
-    return false;
-  });
+      if (!is_access(model_.event(content.thread, e).kind)) cuts.push_back({content.thread, e + 1});
+  return cuts;
 }
 
 }  // namespace heddle

@@ -22,8 +22,8 @@ class OrderingSync {
   void add_clauses();  // what is known beforehand
   // Adds lemmas for what is refused in the sequence or, if nothing is, at its end. Whether there were any.
   bool add_lemmas(const OrderingSequence& sequence);
-  // Whether a part of a step could bring about the failure: the engine carries out whole steps only.
-  bool could_end_inside_step() const;
+  // Where a part of a step could bring about the failure (OrderingCase::cut).
+  std::vector<EventRef> cuts() const;
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;

@@ -225,24 +225,40 @@ TEST(Ordering, ClocksAndFactsAreKept) {
 }
 
 // Thread 1 reads an index and then that element; thread 0 sets the index to 1.
-TEST(Ordering, AddressesThatDependOnReadsAreNeverRefuted) {
-  for (const uint64_t recorded : {kX, kX + 4}) {
+TEST(Ordering, AddressesThatDependOnReadsAreNotJustWhatWasRecorded) {
+  for (const uint64_t recorded : {kX, kX + 4})
+    for (const uint64_t wanted : {0, 8, 9}) {
+      TraceBuilder program(2);
+      program.trace.initial[kX + 4] = 9;
+      program.write(0, kY, 1);
+      ExprPool& pool = program.pool(1);
+      const Expr index = pool.zext(program.read(1, kY), 64);
+      const Expr address = pool.binary(ExprOp::add, pool.binary(ExprOp::mul, index, pool.constant(4, 64)),
+                                       pool.constant(kX, 64));
+      const uint32_t event = program.add(1, Event{.kind = EventKind::read,
+                                                  .size = 4,
+                                                  .address = recorded,
+                                                  .address_expression = address,
+                                                  .object = kX,
+                                                  .object_size = 8});
+      require_value(program, 1, pool.read(event, 32), wanted);
+      must_end(program);
+      EXPECT_EQ(text_of(solve({.trace = &program.trace}).verdict), wanted == 8 ? "impossible" : "found");
+    }
+}
+
+// Thread 0 locks and unlocks in one step. Only in the middle of it another thread finds the mutex locked.
+TEST(Ordering, ARunMayEndInsideOfAStep) {
+  for (const bool waits : {true, false}) {
     TraceBuilder program(2);
-    program.trace.initial[kX + 4] = 9;
-    program.write(0, kY, 1);
-    ExprPool& pool = program.pool(1);
-    const Expr index = pool.zext(program.read(1, kY), 64);
-    const Expr address =
-        pool.binary(ExprOp::add, pool.binary(ExprOp::mul, index, pool.constant(4, 64)), pool.constant(kX, 64));
-    const uint32_t event = program.add(1, Event{.kind = EventKind::read,
-                                                .size = 4,
-                                                .address = recorded,
-                                                .address_expression = address,
-                                                .object = kX,
-                                                .object_size = 8});
-    require_value(program, 1, pool.read(event, 32), 9);
-    must_end(program);
-    EXPECT_EQ(text_of(solve({.trace = &program.trace}).verdict), recorded == kX ? "undecided" : "found");
+    program.write(0, kX, 1);
+    program.add(0, EventKind::lock, kM);
+    program.add(0, Event{.kind = EventKind::unlock, .address = kM}, true);
+    program.write(0, kX, 2);
+    require_value(program, 1, program.read(1, kX), waits ? 1 : 2);
+    program.trace.failure.kind = FailurePredicate::Kind::deadlock;
+    program.trace.failure.waiting = {{1, {.kind = EventKind::lock, .address = kM}}};
+    EXPECT_EQ(text_of(solve({.trace = &program.trace}).verdict), waits ? "found" : "impossible");
   }
 }
 

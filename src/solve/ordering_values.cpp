@@ -14,9 +14,10 @@ constexpr size_t kMostClauses = 12'000'000;
 
 }  // namespace
 
-OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver)
+OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver, AddressCases& addresses)
     : model_(model),
       solver_(solver),
+      addresses_(addresses),
       write_reads_(model.writes.size()),
       dependent_writes_(model.read_events.size()),
       dependent_conditions_(model.read_events.size()),
@@ -38,27 +39,25 @@ OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver)
         std::vector<uint32_t>& readers = write_candidates_[candidate.write];
         if (readers.empty() || readers.back() != read.event) readers.push_back(read.event);
       }
-  for (uint32_t t = 0; t < trace.threads.size(); ++t) {
-    const std::vector<Event>& events = trace.threads[t].events;
-    for (uint32_t e = 0; e < events.size(); ++e)
-      if (events[e].address_expression)
-        add_condition(t, events[e].address_expression, model.moment(t, e),
-                      table_.number({&events[e].address, 1}));
+  for (uint32_t access = 0; access < addresses.accesses().size(); ++access) {
+    const auto [thread, event] = addresses.accesses()[access];
+    add_condition(thread, model.event(thread, event).address_expression, model.moment(thread, event), access);
+  }
+  for (uint32_t t = 0; t < trace.threads.size(); ++t)
     for (const Constraint& constraint : trace.threads[t].constraints)
       add_condition(t, constraint.condition,
                     constraint.events == 0 ? model.end : model.moment(t, constraint.events - 1));
-  }
   if (trace.failure.kind == FailurePredicate::Kind::condition)
     add_condition(trace.failure.thread, trace.failure.condition, model.end);
 }
 
-void OrderingValues::add_condition(uint32_t thread, Expr expression, Moment guard, ValueNumber wanted) {
+void OrderingValues::add_condition(uint32_t thread, Expr expression, Moment guard, uint32_t access) {
   const auto number = static_cast<uint32_t>(conditions_.size());
   conditions_.push_back({.thread = thread,
                          .expression = expression,
                          .reads = reads_in(thread, expression),
                          .guard = guard,
-                         .wanted = wanted});
+                         .access = access});
   for (const uint32_t read : conditions_.back().reads) dependent_conditions_[read].push_back(number);
 }
 
@@ -79,8 +78,13 @@ ValueNumber OrderingValues::evaluate(uint32_t thread, Expr expression, const Rea
 // What is not certain holds, and an address that is not certain is the one that was recorded.
 bool OrderingValues::holds(const Condition& condition, std::span<const ValueNumber> tuple) {
   const ValueNumber value = evaluate(condition.thread, condition.expression, condition.reads, tuple);
-  if (value == kUncertainValue) return true;
-  return condition.wanted == kNone ? table_.word(value, 0) != 0 : value == condition.wanted;
+  if (condition.access == kNone) return value == kUncertainValue || table_.word(value, 0) != 0;
+  const uint64_t address =
+      value == kUncertainValue ? addresses_.recorded(condition.access) : table_.word(value, 0);
+  const EventRef access = addresses_.accesses()[condition.access];
+  if (address == model_.event(access.thread, access.event).address) return true;
+  addresses_.note(condition.access, address);
+  return false;
 }
 
 // ---- possible values
@@ -279,6 +283,7 @@ void OrderingValues::encode(const std::function<Literal(Moment)>& executed,
   for (Condition& condition : conditions_) {
     condition.guarded = condition.guard == model_.end ? solver_.truth() : executed(condition.guard);
     encode_condition(condition);
+    if (condition.access != kNone && !condition.clauses) addresses_.note_not_all_values();
   }
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "solve/address_cases.h"
 #include "solve/ordering_model.h"
 #include "solve/sat_solver.h"
 #include "solve/value_table.h"
@@ -18,7 +19,7 @@ namespace heddle {
 
 class OrderingValues {
  public:
-  OrderingValues(const OrderingModel& model, SatSolver& solver);
+  OrderingValues(const OrderingModel& model, SatSolver& solver, AddressCases& addresses);
 
   // Finds out which values are possible. Ends early if it is stopped; then nothing more is to be asked.
   void find_possible(const std::function<bool()>& stopped);
@@ -46,8 +47,8 @@ class OrderingValues {
     uint32_t thread;
     Expr expression;
     ReadSet reads;
-    Moment guard;        // must hold if this is carried out
-    ValueNumber wanted;  // an address; kNone: any but 0
+    Moment guard;     // must hold if this is carried out
+    uint32_t access;  // its address (AddressCases), which must be as the case says; kNone: a plain condition
     Literal guarded{};
     bool clauses = false;  // written beforehand
   };
@@ -56,7 +57,7 @@ class OrderingValues {
     std::vector<ValueNumber> values;
   };
 
-  void add_condition(uint32_t thread, Expr expression, Moment guard, ValueNumber wanted = kNone);
+  void add_condition(uint32_t thread, Expr expression, Moment guard, uint32_t access = kNone);
   bool holds(const Condition& condition, std::span<const ValueNumber> tuple);
   ReadSet reads_in(uint32_t thread, Expr expression);
   bool is_always_guarded(const Condition& condition, uint32_t read_event) const;
@@ -80,6 +81,7 @@ class OrderingValues {
 
   const OrderingModel& model_;
   SatSolver& solver_;
+  AddressCases& addresses_;
   ValueTable table_;
   std::vector<PoolEvaluator> pools_;
   std::vector<ReadSet> write_reads_;  // by write: what its value depends on
