@@ -9,7 +9,7 @@
 #include "base/process.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
-#include "cli/recording_text.h"
+#include "cli/schedule_story.h"
 #include "driver/record.h"
 #include "driver/recorded_trace.h"
 #include "driver/reproduce.h"
@@ -172,7 +172,8 @@ void print_attempts(const ReproduceResult& result) {
   }
 }
 
-void print_reproduced(const ReproduceResult& result, const Recorded& recorded, const std::string& output) {
+void print_reproduced(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
+                      const std::string& output) {
   const Confirmation& confirmation = result.confirmation;
   const ScheduleMeasures measures = measure(confirmation.best.schedule);
   fmt::print(stderr, "heddle: {}", confirmation.best.failure->report());
@@ -184,16 +185,18 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
              measures.switches == 1 ? "1 switch" : fmt::format("{} switches", measures.switches),
              answer.fewest && answer.preemptions == measures.preemptions ? ", proved to be the fewest" : "",
              duration_text(result.attempts.back().solving));
-  fmt::print(stderr, "  replayed {} times in fresh processes: the same failure {} times\n",
-             std::max<uint64_t>(confirmation.confirmed, 1), confirmation.confirmed);
+  fmt::print(stderr, "  replayed in fresh processes: the same failure {} of {} times\n{}",
+             confirmation.confirmed, options.confirmations, schedule_story(confirmation.best.schedule));
   if (!output.empty())
     fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n        heddle replay {} --gdb\n",
                output, shell_quote({output}), shell_quote({output}));
 }
 
-void print_result(const ReproduceResult& result, const Recorded& recorded, const std::string& output,
-                  MemoryModel model) {
-  if (result.end == ReproduceResult::End::reproduced) return print_reproduced(result, recorded, output);
+void print_result(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
+                  const std::string& output) {
+  const MemoryModel model = options.rules.memory_model;
+  if (result.end == ReproduceResult::End::reproduced)
+    return print_reproduced(result, recorded, options, output);
   fmt::print(stderr, "heddle: {}\n", recorded.info.failure->headline);
   switch (result.end) {
     case ReproduceResult::End::impossible:
@@ -248,7 +251,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   if (common.json)
     print_json(to_json(*result, recorded, output));
   else
-    print_result(*result, recorded, output, options.rules.memory_model);
+    print_result(*result, recorded, options, output);
   return exit_code(result->end);
 }
 

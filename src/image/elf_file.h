@@ -17,7 +17,7 @@ struct ElfSymbol {
   std::string name;
   uint64_t address = 0;
   uint64_t size = 0;
-  std::string file;  // of a local symbol: the object that it is of, as that names itself; empty for others
+  std::string file = {};  // of a local symbol: the object that it is of, as that names itself; empty for others
 };
 
 class ElfFile {

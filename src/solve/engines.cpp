@@ -8,6 +8,7 @@
 #include "solve/ordering.h"
 #include "solve/portfolio.h"
 #include "solve/search_engine.h"
+#include "solve/smt_engine.h"
 
 namespace heddle {
 namespace {
@@ -24,7 +25,7 @@ std::unique_ptr<Engine> make_auto_engine() {
 }
 
 constexpr std::array kEngines = {Known{"auto", make_auto_engine}, Known{"ordering", make_ordering_engine},
-                                 Known{"search", make_search_engine}};
+                                 Known{"search", make_search_engine}, Known{"smt", make_smt_engine}};
 
 }  // namespace
 

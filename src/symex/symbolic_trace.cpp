@@ -218,9 +218,27 @@ std::vector<FailurePredicate::Waiting> waiting_threads(const std::vector<ThreadR
   return out;
 }
 
+bool died_releasing(const RecordingInfo& info) {
+  if (info.failure->kind != "abort") return false;
+  for (const RecordedThread& thread : info.threads) {
+    if (thread.name != info.failure->thread) continue;
+    return std::ranges::any_of(thread.stack, [](const RecordedFrame& frame) {
+      return !frame.library.empty() && (frame.function == "free" || frame.function == "cfree" ||
+                                        frame.function == "realloc" || frame.function == "_int_free");
+    });
+  }
+  return false;
+}
+
+// Constraints about events that are gone.
+void drop_behind(ThreadTrace& thread) {
+  std::erase_if(thread.constraints,
+                [&](const Constraint& constraint) { return constraint.events > thread.events.size(); });
+}
+
 // What failed (CLAP section 3.1, the bug predicate). The branches that lead to a failed assertion are
 // constraints already: that the thread comes there is the rest.
-FailurePredicate failure_of(const SymbolicInput& input, const std::vector<ThreadRun>& runs) {
+FailurePredicate failure_of(const SymbolicInput& input, std::vector<ThreadRun>& runs) {
   FailurePredicate out;
   if (!input.info.failure) return out;
   out.text = input.info.failure->identity;
@@ -236,6 +254,16 @@ FailurePredicate failure_of(const SymbolicInput& input, const std::vector<Thread
     if (input.logs[i].name == input.info.failure->thread ||
         (input.info.failure->thread.empty() && runs[i].exits))
       out.thread = i;
+  if (died_releasing(input.info)) {
+    // The C library found that the block is free already: what the thread was about to release.
+    std::vector<Event>& events = runs[out.thread].machine->trace.events;
+    const auto last = std::ranges::find(events.rbegin(), events.rend(), EventKind::release, &Event::kind);
+    if (last == events.rend()) return out;
+    out.kind = FailurePredicate::Kind::freed;
+    out.address = last->address;
+    events.erase(std::prev(last.base()), events.end());
+    drop_behind(runs[out.thread].machine->trace);
+  }
   return out;
 }
 
@@ -286,6 +314,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
         .program = input.info.program, .identity = input.info.identity, .policy = input.info.options.policy};
     statistics.shared_bytes = shared.count();
     statistics.instructions = 0;
+    trace.failure = failure_of(input, pass.runs());
     for (size_t i = 0; i < pass.runs().size(); ++i) {
       ThreadRun& run = pass.runs()[i];
       if (!run.error.empty())
@@ -307,7 +336,6 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
               source_place(input.program.instruction(InstructionId(place.instruction))).text();
       trace.threads.push_back(std::move(machine.trace));
     }
-    trace.failure = failure_of(input, pass.runs());
     trace.approximations = pass.approximations();
     add_initial_bytes(input.image, trace);
     return trace;
