@@ -316,7 +316,7 @@ class RandomProblemMaker {
     done_.assign(size_.threads, 0);
     TraceExecution execution(
         trace, model_,
-        [&](uint32_t thread, uint32_t event, std::span<const uint64_t> read, std::span<const uint64_t>) {
+        [&](uint32_t thread, uint32_t event, std::span<const uint64_t> read, std::span<const uint64_t>, bool) {
           if (!read.empty()) values_[thread][event] = read[0];
         });
     uint64_t left = chance(2) ? 1000 : 1 + number(size_.threads * size_.operations);
