@@ -125,6 +125,22 @@ TEST(SearchEngine, WhatHoldsBeforeTheFirstEventIsLookedAt) {
   EXPECT_EQ(solved(builder.trace).verdict, SolveVerdict::impossible);
 }
 
+// The write of the step becomes visible within it: another's write to the same memory may have to come before.
+TEST(SearchEngine, AStepMayFlushWhatItWrites) {
+  TraceBuilder builder(2);
+  builder.write(0, kX, 2);
+  ExprPool& pool = builder.pool(0);
+  builder.require(0, pool.binary(ExprOp::eq, builder.read(0, kX), pool.constant(1, 32)));
+  builder.write(1, kX, 1);
+  builder.add(1, {.kind = EventKind::fence, .order = AccessOrder::seq_cst}, true);
+  builder.trace.failure = {.kind = FailurePredicate::Kind::reached};
+  for (const MemoryModel model : {MemoryModel::tso, MemoryModel::pso}) {
+    const SolveAnswer answer = solved(builder.trace, {}, model);
+    EXPECT_EQ(answer.verdict, SolveVerdict::found);
+    EXPECT_EQ(answer.preemptions, 1u);
+  }
+}
+
 TEST(SearchEngine, WritesThatNobodyElseSeesAreFlushedBeforeThoseThatMatter) {
   TraceBuilder builder(2);
   builder.write(0, kOwn, 1);

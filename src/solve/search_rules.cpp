@@ -31,13 +31,20 @@ bool SearchState::facts_allow_step(uint32_t thread) const {
 
 template <class Each>
 bool SearchState::any_use(uint32_t thread, Each each) const {
-  for (uint32_t e = positions_[thread]; e < plan_->step_end[thread][positions_[thread]]; ++e) {
+  const uint32_t begin = positions_[thread], end = plan_->step_end[thread][begin];
+  uint32_t emptied = begin;  // one behind the last event of the step that empties the buffer
+  for (uint32_t e = begin; e < end; ++e) {
     for (const ResourceUse& use : plan_->resources.of({thread, e}))
       if (each(use)) return true;
-    if (!buffers() || !needs_empty_buffer(event(thread, e))) continue;
-    for (const Store& store : threads_[thread].buffer)
-      if (each(ResourceUse{store.memory, true})) return true;
+    if (buffers() && needs_empty_buffer(event(thread, e))) emptied = e + 1;
   }
+  if (emptied == begin) return false;
+  for (const Store& store : threads_[thread].buffer)
+    if (each(ResourceUse{store.memory, true})) return true;
+  for (uint32_t e = begin; e < emptied; ++e)  // what it writes itself is flushed, too
+    if (event(thread, e).kind == EventKind::write &&
+        each(ResourceUse{plan_->resources.memory_of({thread, e}), true}))
+      return true;
   return false;
 }
 
