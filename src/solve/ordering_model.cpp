@@ -5,15 +5,8 @@
 
 #include "base/result.h"
 #include "solve/order_needs.h"
-#include "solve/ordering_sequence.h"
 
 namespace heddle {
-
-namespace {
-
-constexpr size_t kMostCandidates = 4'000'000;
-
-}  // namespace
 
 OrderingModel::OrderingModel(const Problem& problem, const OrderingCase& of)
     : problem_(&problem), cut_(of.cut) {
@@ -145,72 +138,6 @@ void OrderingModel::start_order() {
   order.start(edges_);
 }
 
-// By moment: the thread has a lock when it comes.
-std::vector<bool> OrderingModel::find_locks() const {
-  std::vector<bool> has_lock(order.moments());
-  for (uint32_t t = 0; t < moments_.size(); ++t) {
-    int64_t locks = 0;
-    for (uint32_t e = 0; e < moments_[t].size(); ++e) {
-      if (e == 0 || moments_[t][e] != moments_[t][e - 1]) has_lock[moments_[t][e]] = locks > 0;
-      switch (event(t, e).kind) {
-        case EventKind::lock:
-        case EventKind::read_lock:
-        case EventKind::write_lock:
-        case EventKind::wait_end:
-        case EventKind::wait_timeout:
-          ++locks;
-          break;
-        case EventKind::unlock:
-        case EventKind::read_unlock:
-        case EventKind::write_unlock:
-        case EventKind::wait_begin:
-          --locks;
-          break;
-        default:
-          break;
-      }
-    }
-  }
-  return has_lock;
-}
-
-// Where a moment lies in the run, from 0 to 1: by how many moments come before it in any case, and after. This
-// grows along the order.
-void OrderingModel::add_window(uint32_t window) {
-  const auto threads = static_cast<uint32_t>(moments_.size());
-  std::vector<double> places;
-  uint32_t longest = 0;
-  for (Moment moment = 0; moment < end; ++moment) {
-    double before = 0, after = 0;
-    for (uint32_t chain = 0; chain < threads; ++chain) {
-      before += order.count_before(moment, chain);
-      after += order.length(chain) - order.first_after(moment, chain);
-    }
-    places.push_back((before + 0.5) / (before + after + 1));
-    longest = std::max(longest, order.length(order.chain_of(moment)));
-  }
-  const std::vector<bool> has_lock = find_locks();
-  const double width = static_cast<double>(window) / longest;
-  const uint32_t stride = std::max(window / 4, 1U);
-  for (uint32_t left = 0; left < threads; ++left)
-    for (uint32_t right = 0; right < threads; ++right) {
-      if (left == right) continue;
-      uint32_t to = 0;
-      for (uint32_t from = 0; from < order.length(left); from += stride) {
-        const double limit = places[order.at(left, from)] + width;
-        while (to < order.length(right) && places[order.at(right, to)] <= limit) ++to;
-        // Who waits for it is not to have a lock that is needed until then.
-        while (to < order.length(right) && has_lock[order.at(right, to)]) ++to;
-        if (to == order.length(right)) break;
-        add_edge(order.at(left, from), order.at(right, to));
-      }
-    }
-  ChainOrder chains;
-  for (uint32_t chain = 0; chain < order.chains(); ++chain) chains.add_chain(order.length(chain));
-  order = std::move(chains);
-  start_order();
-}
-
 // Buffered writes: behind their step, in their order, and before what needs an empty buffer (store_buffer.h).
 void OrderingModel::order_flushes(uint32_t thread) {
   const std::vector<Event>& events = problem_->trace->threads[thread].events;
@@ -288,115 +215,6 @@ void OrderingModel::make_order() {
     }
     if (problem_->model != MemoryModel::sc) order_flushes(t);
   }
-}
-
-// ---- accesses
-
-void OrderingModel::add_accesses() {
-  const std::vector<ThreadTrace>& threads = problem_->trace->threads;
-  for (uint32_t t = 0; t < threads.size(); ++t) {
-    std::map<uint32_t, uint32_t> last;  // by cell: the thread's last write
-    for (uint32_t e = 0; e < threads[t].events.size(); ++e) {
-      const Event& event = threads[t].events[e];
-      if (!is_access(event.kind) && event.kind != EventKind::semaphore_value) continue;
-      const auto [first, behind] = is_access(event.kind) ? cells_of(event) : std::pair(0U, 0U);
-      if (reads_value(event.kind)) {
-        read_event_of_[t][e] = static_cast<uint32_t>(read_events.size());
-        read_events.push_back({.thread = t,
-                               .event = e,
-                               .moment = moments_[t][e],
-                               .first = static_cast<uint32_t>(reads.size()),
-                               .count = behind - first});
-        for (uint32_t cell = first; cell < behind; ++cell) {
-          const auto own = last.find(cell);
-          reads.push_back({.event = read_event_of_[t][e],
-                           .cell = cell,
-                           .own = own == last.end() ? kInitial : own->second,
-                           .candidates = {}});
-        }
-      }
-      if (!writes_value(event.kind)) continue;
-      const uint32_t write = write_of_[t][e];
-      const uint32_t chain = order.chain_of(writes[write].visible);
-      const uint32_t place = order.place_of(writes[write].visible);
-      for (uint32_t cell = first; cell < behind; ++cell) {
-        last[cell] = write;
-        std::vector<OrderingCell::Chain>& chains = cells[cell].chains;
-        auto of = std::ranges::find(chains, chain, &OrderingCell::Chain::chain);
-        if (of == chains.end()) of = chains.insert(of, {.chain = chain, .places = {}, .writes = {}});
-        if (!of->places.empty() && of->places.back() == place) {
-          of->writes.back() = write;  // of one step only the last is ever seen
-        } else {
-          of->places.push_back(place);
-          of->writes.push_back(write);
-        }
-      }
-    }
-  }
-  find_times();
-  for (OrderingRead& read : reads) {
-    find_candidates(read);
-    candidates += read.candidates.size();
-    if (candidates > kMostCandidates) {
-      not_covered = "there are too many writes that reads may read from";
-      return;
-    }
-  }
-}
-
-// What such an order does not have comes behind.
-void OrderingModel::find_times() {
-  times.assign(order.moments(), 0);
-  uint64_t time = 0;
-  const std::vector<uint32_t> no_sources(reads.size(), UINT32_MAX);
-  const OrderingSequence sequence(*this, no_sources, OrderingSequence::Next::round);
-  for (const Moment moment : sequence.moments()) times[moment] = ++time;
-  for (Moment moment = 0; moment < order.moments(); ++moment) {
-    if (times[moment] != 0) continue;
-    times[moment] = time + 1;
-    for (uint32_t chain = 0; chain < order.chains(); ++chain)
-      times[moment] += order.count_before(moment, chain);
-  }
-}
-
-uint64_t OrderingModel::distance(const OrderingRead& read, uint32_t write) const {
-  constexpr uint64_t kFuture = uint64_t{1} << 40;  // later than all
-  const uint64_t now = times[read_events[read.event].moment];
-  const uint64_t then = write == kInitial ? 0 : times[writes[write].visible];
-  return then <= now ? now - then : kFuture + then;
-}
-
-void OrderingModel::find_candidates(OrderingRead& read) {
-  const OrderingReadEvent& event = read_events[read.event];
-  const OrderingWrite* own = write_of(read.own);
-  if (own != nullptr && moments_[own->thread][own->event] == event.moment) {
-    read.candidates.push_back({.write = read.own});
-    return;
-  }
-  // What is certainly overwritten when it reads.
-  const std::vector<OrderingCell::Chain>& chains = cells[read.cell].chains;
-  std::vector<Moment> overwriters;  // the last of each chain that certainly come before
-  for (const OrderingCell::Chain& chain : chains) {
-    const auto behind = std::ranges::lower_bound(chain.places, order.count_before(event.moment, chain.chain));
-    if (behind != chain.places.begin()) overwriters.push_back(order.at(chain.chain, *std::prev(behind)));
-  }
-  const auto is_overwritten = [&](Moment visible) {
-    return std::ranges::any_of(overwriters, [&](Moment by) { return order.is_before(visible, by); });
-  };
-  if (own == nullptr && overwriters.empty()) read.candidates.push_back({});
-  for (const OrderingCell::Chain& chain : chains)
-    for (const uint32_t number : chain.writes) {
-      const OrderingWrite& write = writes[number];
-      if (is_overwritten(write.visible)) continue;
-      if (write.thread == event.thread) {
-        if (number == read.own) read.candidates.push_back({.write = number});
-        continue;
-      }
-      if (write.visible == event.moment || order.is_before(event.moment, write.visible)) continue;
-      if (own != nullptr && order.is_before(write.visible, own->visible)) continue;
-      if (order.is_before(end, write.visible)) continue;
-      read.candidates.push_back({.write = number});
-    }
 }
 
 }  // namespace heddle

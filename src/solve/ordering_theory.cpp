@@ -5,12 +5,6 @@
 #include "base/result.h"
 
 namespace heddle {
-namespace {
-
-constexpr unsigned kReadsToChooseFrom = 10;
-
-}  // namespace
-
 OrderingTheory::OrderingTheory(OrderingModel& model, SatSolver& solver, OrderingValues& values)
     : model_(model),
       solver_(solver),
@@ -268,59 +262,6 @@ bool OrderingTheory::order_others(uint32_t number, uint32_t candidate) {
   return true;
 }
 
-// ---- sections
-
-void OrderingTheory::add_exclusive(const std::vector<std::vector<Section>>& sections_of_threads) {
-  const auto mutex = static_cast<uint32_t>(exclusive_.size());
-  exclusive_.push_back(sections_of_threads);
-  for (const std::vector<Section>& sections : sections_of_threads)
-    for (uint32_t i = 0; i < sections.size(); ++i) sections_at_[sections[i].begin].push_back({mutex, i});
-}
-
-// What begins before another section ends, ends before that begins. Of a thread's sections only the first one
-// says something new.
-bool OrderingTheory::exclude_next(uint32_t mutex, const Section& first, uint32_t thread) {
-  if (!is_executed(first.begin)) return true;
-  const std::vector<Section>& sections = exclusive_[mutex][thread];
-  const auto ends_after = [&](const Section& section) {
-    return section.end == model_.end || order().is_before(first.begin, section.end);
-  };
-  const auto next = std::ranges::partition_point(sections, [&](const Section& s) { return !ends_after(s); });
-  if (next == sections.end() || !is_executed(next->begin)) return true;
-  Cause cause{.source = solver_.truth(), .path = {first.begin, model_.end}, .more = {next->begin, model_.end}};
-  if (next->end != model_.end) cause.third = {first.begin, next->end};
-  if (first.end != model_.end) return derive_before(first.end, next->begin, cause);
-  cause.more = {};
-  return derive(before(model_.end, next->begin), cause);
-}
-
-bool OrderingTheory::follow_section(const ChainOrder::Change& change, const SectionPlace& place) {
-  const std::vector<std::vector<Section>>& threads = exclusive_[place.mutex];
-  const uint32_t own = order().chain_of(change.from);
-  const Section& section = threads[own][place.section];
-  if (change.to != order().chain_of(model_.end))
-    return change.to >= threads.size() || exclude_next(place.mutex, section, change.to);
-  for (uint32_t thread = 0; thread < threads.size(); ++thread) {
-    if (thread == own) continue;
-    if (!exclude_next(place.mutex, section, thread)) return false;
-    // The last one that begins before this one ends.
-    const auto behind = std::ranges::partition_point(
-        threads[thread], [&](const Section& other) { return order().is_before(other.begin, section.end); });
-    if (behind != threads[thread].begin() && !exclude_next(place.mutex, *std::prev(behind), own)) return false;
-  }
-  return true;
-}
-
-// What is known from the start.
-bool OrderingTheory::exclude_all() {
-  for (uint32_t mutex = 0; mutex < exclusive_.size(); ++mutex)
-    for (uint32_t own = 0; own < exclusive_[mutex].size(); ++own)
-      for (const Section& section : exclusive_[mutex][own])
-        for (uint32_t thread = 0; thread < exclusive_[mutex].size(); ++thread)
-          if (thread != own && !exclude_next(mutex, section, thread)) return false;
-  return true;
-}
-
 // ---- the solver's questions
 
 bool OrderingTheory::propagate(SatSolver& solver, std::vector<Literal>& conflict) {
@@ -362,52 +303,6 @@ void OrderingTheory::backtrack(uint32_t to) {
     sources_[number] = kNoSource;
   }
   values_.backtrack(to);
-}
-
-// ---- decisions
-
-bool OrderingTheory::is_decided(uint32_t read) const {
-  return sources_[read] != kNoSource || solver_.is_false(executed_[read]);
-}
-
-// Of the first few reads without a source the most active one: what a source means for values is known best
-// where all that came before has values, and what is wrong there has causes nearby.
-Literal OrderingTheory::choose(const SatSolver& solver) {
-  while (first_open_ < reads_in_time_.size() && is_decided(reads_in_time_[first_open_])) ++first_open_;
-  uint32_t chosen = UINT32_MAX;
-  double most_active = -1;
-  unsigned seen = 0;
-  for (size_t i = first_open_; i < reads_in_time_.size() && seen < kReadsToChooseFrom; ++i) {
-    const uint32_t number = reads_in_time_[i];
-    if (is_decided(number)) continue;
-    ++seen;
-    double activity = 0;
-    for (const OrderingCandidate& candidate : model_.reads[number].candidates)
-      if (solver.is_open(Literal::of(candidate.variable)))
-        activity = std::max(activity, solver.activity(candidate.variable));
-    if (activity > most_active) {
-      most_active = activity;
-      chosen = number;
-    }
-  }
-  return chosen == UINT32_MAX ? solver.truth() : choose_source(chosen);
-}
-
-// What it was last time, else the write that came last, about.
-Literal OrderingTheory::choose_source(uint32_t number) const {
-  const OrderingRead& read = model_.reads[number];
-  Literal nearest = solver_.truth();
-  uint64_t least = UINT64_MAX;
-  for (const OrderingCandidate& candidate : read.candidates) {
-    const Literal literal = Literal::of(candidate.variable);
-    if (!solver_.is_open(literal)) continue;
-    if (solver_.phase(candidate.variable)) return literal;
-    const uint64_t distance = model_.distance(read, candidate.write);
-    if (distance >= least) continue;
-    least = distance;
-    nearest = literal;
-  }
-  return nearest;
 }
 
 void OrderingTheory::check_all(SatSolver&) {

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "solve/activity_heap.h"
+
 namespace heddle {
 
 struct Literal {
@@ -52,7 +54,7 @@ class SatSolver {
 
   SatSolver();
 
-  uint32_t new_variable(bool phase = false, double activity = 0);
+  uint32_t new_variable(bool phase = false);
   uint32_t new_group();
   void add_to_group(uint32_t variable, uint32_t group);
   // requires: before solve(), or by the theory at the level 0
@@ -72,9 +74,8 @@ class SatSolver {
   uint32_t variables() const { return static_cast<uint32_t>(reasons_.size()); }
   uint64_t bytes() const;                           // of memory, about
   Literal truth() const { return Literal::of(0); }  // always true
-  double activity(uint32_t variable) const { return activities_[variable]; }
+  double activity(uint32_t variable) const { return open_.activity(variable); }
   bool phase(uint32_t variable) const { return phases_[variable]; }
-  void set_phase(uint32_t variable, bool phase) { phases_[variable] = phase; }
 
   uint64_t conflicts = 0, decisions = 0, propagations = 0, restarts = 0;
 
@@ -110,25 +111,16 @@ class SatSolver {
   bool attach_lemmas();  // false: there is no solution
   bool attach_lemma(std::vector<Literal>& lemma);
   bool is_implied_by_marked(Literal literal);
-  void bump(uint32_t variable);
   void reduce();
   Literal choose();
   uint32_t level_of(Literal literal) const { return levels_[literal.variable()]; }
 
-  // a heap of variables by activity
-  void heap_insert(uint32_t variable);
-  void heap_up(uint32_t place);
-  void heap_down(uint32_t place);
-  uint32_t heap_pop();
-
   std::vector<int8_t> values_;  // by literal: 1 true, -1 false
-  std::vector<uint32_t> levels_, trail_places_;
+  std::vector<uint32_t> levels_;
   std::vector<Reason> reasons_;
   std::vector<bool> phases_;
   std::vector<uint8_t> marks_;
-  std::vector<double> activities_;
-  double activity_step_ = 1;
-  std::vector<uint32_t> heap_, heap_places_;
+  ActivityHeap open_;
   std::vector<Literal> trail_;
   std::vector<uint32_t> level_starts_;
   size_t clause_head_ = 0;
