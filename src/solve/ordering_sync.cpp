@@ -101,17 +101,17 @@ void OrderingSync::make_groups() {
 void OrderingSync::group_blocks() {
   const Trace& trace = *model_.problem().trace;
   std::map<uint64_t, uint64_t> ends;
+  const auto add = [&](uint64_t address, uint64_t size) {
+    group(address, true);
+    uint64_t& end = ends[address];
+    end = std::max(end, address + std::max<uint64_t>(size, 1));
+  };
   for (const ThreadTrace& thread : trace.threads)
     for (const Event& event : thread.events)
-      if (is_block(event.kind)) {
-        uint64_t& end = ends[event.address];
-        end = std::max(end, event.address + std::max<uint64_t>(event.size, 1));
-      }
-  if (trace.failure.kind == FailurePredicate::Kind::freed) {
-    group(trace.failure.address, true);
-    uint64_t& end = ends[trace.failure.address];
-    end = std::max(end, trace.failure.address + 1);
-  }
+      if (is_block(event.kind)) add(event.address, event.size);
+  for (const FailurePredicate::Waiting& waiting : trace.failure.waiting)
+    if (is_block(waiting.operation.kind)) add(waiting.operation.address, waiting.operation.size);
+  if (trace.failure.kind == FailurePredicate::Kind::freed) add(trace.failure.address, 1);
   uint64_t reach = 0, first = 0;
   for (const auto& [address, end] : ends) {
     if (address < reach)

@@ -180,6 +180,14 @@ TEST(Ordering, UseAfterFree) {
   }
 }
 
+TEST(Ordering, AnAllocationWaitsForBlocksThatOverlap) {
+  TraceBuilder program(2);
+  program.add(0, Event{.kind = EventKind::allocate, .size = 8, .address = 0x5008});
+  program.trace.failure.kind = FailurePredicate::Kind::deadlock;
+  program.trace.failure.waiting = {{1, {.kind = EventKind::allocate, .size = 16, .address = 0x5000}}};
+  EXPECT_EQ(solve({.trace = &program.trace}).verdict, SolveVerdict::found);
+}
+
 TEST(Ordering, ASignalThatComesTooEarlyWakesNobody) {
   for (const bool lost : {false, true}) {
     TraceBuilder program(2);
