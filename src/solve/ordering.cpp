@@ -43,11 +43,11 @@ class CaseOfAddresses {
     uint32_t longest = 0;
     for (const ThreadTrace& thread : problem_.trace->threads)
       longest = std::max(longest, static_cast<uint32_t>(thread.events.size()));
-    for (uint32_t window = kFirstWindow; window < longest && !limits_.reached(); window *= 3) {
+    for (uint32_t window = kFirstWindow; window < longest; window *= 3) {
       OrderingSearch search(problem_, original_, addresses_, {.window = window}, limits_);
       SolveAnswer guessed = search.run(effort_of(search, kEffortPerCandidateOfWindow));
       guessed.statistics["window"] = window;
-      if (guessed.verdict == SolveVerdict::found) return guessed;
+      if (guessed.verdict == SolveVerdict::found || limits_.reached()) return guessed;
     }
     return whole.run({});
   }

@@ -53,14 +53,15 @@ void OrderingModel::add_accesses() {
       }
     }
   }
+}
+
+void OrderingModel::add_candidates(const std::function<bool()>& stopped) {
   find_times();
-  for (OrderingRead& read : reads) {
-    find_candidates(read);
-    candidates += read.candidates.size();
-    if (candidates > kMostCandidates) {
-      not_covered = "there are too many writes that reads may read from";
-      return;
-    }
+  for (size_t i = 0; i < reads.size() && not_covered.empty(); ++i) {
+    find_candidates(reads[i]);
+    candidates += reads[i].candidates.size();
+    if (candidates > kMostCandidates) not_covered = "there are too many writes that reads may read from";
+    if (i % 64 == 0 && stopped()) not_covered = "the time was over, or it was stopped";
   }
 }
 

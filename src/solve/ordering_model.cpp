@@ -8,14 +8,17 @@
 
 namespace heddle {
 
-OrderingModel::OrderingModel(const Problem& problem, const OrderingCase& of)
+OrderingModel::OrderingModel(const Problem& problem, const OrderingCase& of,
+                             const std::function<bool()>& stopped)
     : problem_(&problem), cut_(of.cut) {
   make_cells();
   make_moments();
   make_order();
   start_order();
   if (of.window > 0 && !impossible) add_window(of.window);
-  if (!impossible) add_accesses();
+  if (impossible) return;
+  add_accesses();
+  add_candidates(stopped);
 }
 
 // As TraceExecution has it.

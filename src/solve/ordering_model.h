@@ -11,6 +11,7 @@
 // Memory is cut into cells: the longest ranges that are always accessed as a whole.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -78,7 +79,8 @@ struct OrderingCase {
 
 class OrderingModel {
  public:
-  OrderingModel(const Problem& problem, const OrderingCase& of);
+  // Ends early if it is stopped, which is asked now and then; then it is not covered.
+  OrderingModel(const Problem& problem, const OrderingCase& of, const std::function<bool()>& stopped);
 
   const Problem& problem() const { return *problem_; }
   const Event& event(uint32_t thread, uint32_t number) const {
@@ -121,6 +123,7 @@ class OrderingModel {
   void add_window(uint32_t window);
   std::vector<bool> find_locks() const;
   void add_accesses();
+  void add_candidates(const std::function<bool()>& stopped);
   void find_times();
   void find_candidates(OrderingRead& read);
   std::pair<uint32_t, uint32_t> cells_of(const Event& event) const;  // first, behind the last

@@ -17,7 +17,9 @@ struct OrderingSearch::Parts {
 
 OrderingSearch::OrderingSearch(const Problem& problem, const Problem& original, AddressCases& addresses,
                                const OrderingCase& of, const SolveLimits& limits)
-    : problem_(problem), original_(original), addresses_(addresses), limits_(limits), model_(problem, of) {}
+    : problem_(problem), original_(original), addresses_(addresses), limits_(limits), model_(problem, of, [&] {
+        return limits.reached();
+      }) {}
 
 OrderingSearch::~OrderingSearch() = default;
 
@@ -32,8 +34,8 @@ SolveAnswer OrderingSearch::run(const Effort& effort) {
     return answer_;
   }
   effort_ = effort;
-  why_stopped_.clear();
   if (!parts_) prepare();
+  if (is_prepared_) why_stopped_.clear();
   const SatSolver::Answer found =
       is_stopped() ? SatSolver::Answer::stopped : solver_.solve(parts_->theory, [&] { return is_stopped(); });
   if (found == SatSolver::Answer::satisfiable)
@@ -53,10 +55,12 @@ std::vector<EventRef> OrderingSearch::cuts() const {
 void OrderingSearch::prepare() {
   const auto stopped = [&] { return is_stopped(); };
   parts_ = std::make_unique<Parts>(model_, solver_, addresses_);
+  parts_->theory.add_reads(stopped);
   parts_->values.find_possible(stopped);
   parts_->values.encode([&](Moment moment) { return parts_->theory.executed(moment); }, stopped);
   parts_->sync.add_clauses();
   parts_->theory.on_all = [&] { look_at_whole(); };
+  is_prepared_ = !is_stopped();
 }
 
 bool OrderingSearch::is_stopped() {

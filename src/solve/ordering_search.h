@@ -48,6 +48,7 @@ class OrderingSearch {
   std::unique_ptr<Parts> parts_;
   SolveAnswer answer_;
   std::string why_stopped_;
+  bool is_prepared_ = false;  // and was not stopped while it was
   uint64_t sequences_ = 0, wrong_reads_ = 0;
 };
 

@@ -19,29 +19,37 @@ OrderingTheory::OrderingTheory(OrderingModel& model, SatSolver& solver, Ordering
   for (uint32_t cell = 0; cell < model.cells.size(); ++cell)
     for (const OrderingCell::Chain& chain : model.cells[cell].chains)
       for (const uint32_t write : chain.writes) writes_at_[visible(write)].push_back({cell, write});
-  for (uint32_t number = 0; number < model.reads.size(); ++number) {
-    OrderingRead& read = model.reads[number];
-    const Moment moment = moment_of(read);
-    reads_at_[moment].push_back({read.cell, number});
-    std::vector<ReadsOfChain>& chains = reads_of_cell_[read.cell];
-    const uint32_t chain = model.order.chain_of(moment);
-    auto of = std::ranges::find(chains, chain, &ReadsOfChain::chain);
-    if (of == chains.end()) of = chains.insert(of, {.chain = chain, .places = {}, .reads = {}});
-    of->places.push_back(model.order.place_of(moment));
-    of->reads.push_back(number);
+}
 
-    const uint32_t group = solver.new_group();
-    executed_.push_back(executed(moment));
-    std::vector<Literal> clause = {~executed_.back()};
-    for (uint32_t i = 0; i < read.candidates.size(); ++i) {
-      read.candidates[i].variable = solver.new_variable();
-      solver.add_to_group(read.candidates[i].variable, group);
-      variable(read.candidates[i].variable) = {.kind = Variable::Kind::source, .first = number, .second = i};
-      clause.push_back(Literal::of(read.candidates[i].variable));
-    }
-    solver.add_clause(clause);
+void OrderingTheory::add_read(uint32_t number) {
+  OrderingRead& read = model_.reads[number];
+  const Moment moment = moment_of(read);
+  reads_at_[moment].push_back({read.cell, number});
+  std::vector<ReadsOfChain>& chains = reads_of_cell_[read.cell];
+  const uint32_t chain = order().chain_of(moment);
+  auto of = std::ranges::find(chains, chain, &ReadsOfChain::chain);
+  if (of == chains.end()) of = chains.insert(of, {.chain = chain, .places = {}, .reads = {}});
+  of->places.push_back(order().place_of(moment));
+  of->reads.push_back(number);
+
+  const uint32_t group = solver_.new_group();
+  executed_.push_back(executed(moment));
+  std::vector<Literal> clause = {~executed_.back()};
+  for (uint32_t i = 0; i < read.candidates.size(); ++i) {
+    read.candidates[i].variable = solver_.new_variable();
+    solver_.add_to_group(read.candidates[i].variable, group);
+    variable(read.candidates[i].variable) = {.kind = Variable::Kind::source, .first = number, .second = i};
+    clause.push_back(Literal::of(read.candidates[i].variable));
   }
-  for (uint32_t number = 0; number < model.reads.size(); ++number) reads_in_time_.push_back(number);
+  solver_.add_clause(clause);
+}
+
+void OrderingTheory::add_reads(const std::function<bool()>& stopped) {
+  for (uint32_t number = 0; number < model_.reads.size(); ++number) {
+    if (number % 64 == 0 && stopped()) return;
+    add_read(number);
+    reads_in_time_.push_back(number);
+  }
   std::ranges::sort(reads_in_time_, {}, [&](uint32_t number) {
     return std::pair(model_.times[moment_of(model_.reads[number])], number);
   });

@@ -25,8 +25,11 @@ class OrderingTheory : public SatTheory {
  public:
   static constexpr uint32_t kNoSource = UINT32_MAX;
 
-  // Makes the variables of reads. Both outlive this.
+  // All outlive this.
   OrderingTheory(OrderingModel& model, SatSolver& solver, OrderingValues& values);
+
+  // Makes the variables of reads; first of all. Ends early if it is stopped; then nothing more is to be asked.
+  void add_reads(const std::function<bool()>& stopped);
 
   // requires: not the same moment
   Literal before(Moment a, Moment b);
@@ -84,6 +87,7 @@ class OrderingTheory : public SatTheory {
     std::vector<uint32_t> places, reads;
   };
 
+  void add_read(uint32_t number);
   Variable& variable(uint32_t number);
   Moment visible(uint32_t write) const { return model_.writes[write].visible; }
   Moment moment_of(const OrderingRead& read) const { return model_.read_events[read.event].moment; }
