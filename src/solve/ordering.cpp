@@ -10,10 +10,10 @@ namespace {
 // Where reads have many candidates, windows are guessed.
 constexpr uint32_t kFirstWindow = 40;
 constexpr size_t kManyCandidates = 12;       // of a read, on average
-constexpr size_t kMostCandidates = 500'000;  // of all, for trying it without a guess first
+constexpr size_t kMostCandidates = 200'000;  // of all, for trying it without a guess first
 // Propagations until a guess is given up, and for each candidate.
 constexpr uint64_t kEffort = 2'000'000;
-constexpr uint64_t kEffortPerCandidate = 30, kEffortPerCandidateOfWindow = 400;
+constexpr uint64_t kEffortPerCandidate = 20, kEffortPerCandidateOfWindow = 1000;
 constexpr size_t kMostCuts = 200;
 
 // One case of addresses.
