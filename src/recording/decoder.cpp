@@ -338,6 +338,7 @@ void ThreadDecoder::read_nothing(Activation& top) {
   top.rounds = 0;
   top.rest = 0;
   top.consumed = reads_;
+  top.added_is_known = looked_at && top.loop == nullptr && top.code->segments().clears_path(top.piece);
   if (!looked_at) return;
   if (top.loop != nullptr) {
     top.rounds = std::min(count, kMostRounds);
@@ -346,6 +347,24 @@ void ThreadDecoder::read_nothing(Activation& top) {
     top.number = Number::begun;
     top.rest = path;
   }
+}
+
+// The log goes on, so the thread does: by an edge that writes nothing. If several do, then where nothing is
+// added, provided that somebody looked at what the thread had added; that is used up here.
+std::optional<Segments::Step> ThreadDecoder::only_silent_way(const Activation& top) const {
+  const Segments& segments = top.code->segments();
+  std::optional<Segments::Step> way;
+  unsigned ways = 0;
+  for (const uint32_t successor : top.code->plan().flow.successors(segments.block_of(top.piece))) {
+    const Piece to = segments.first_piece(successor);
+    const Segments::Edge* edge = segments.find_edge(top.piece, to);
+    if (edge == nullptr) return std::nullopt;
+    if (edge->cut || edge->bits != 0) continue;  // by the end of a segment its number is written
+    way = {.kind = Segments::Step::Kind::ordinary, .to = to};
+    ++ways;
+  }
+  if (ways == 1) return way;
+  return ways > 1 && top.added_is_known ? segments.step(top.piece, 0) : std::nullopt;
 }
 
 // The number is not in the log, so the thread has not gone over the edge that writes it.
@@ -366,6 +385,8 @@ void ThreadDecoder::go_on_unwritten(Activation& top) {
       step = segments.step_to(top.piece, successors.front(), 0);
     } else if (interruption() != nullptr) {
       step = segments.step(top.piece, 0);  // if it went on, then where nothing is added
+    } else if (!entries_.data().at_end()) {
+      step = only_silent_way(top);
     }
   }
   if (!step || step->kind != Segments::Step::Kind::ordinary) return path_ended();

@@ -69,9 +69,10 @@ class ThreadDecoder {
     uint32_t next_action = 0;
     EnteredBy entered_by;
     Number number = Number::written;
-    uint64_t rest = 0;                            // of the number
-    const Action* waits_at = nullptr;             // a call
-    bool outside = false;                         // the call has left the program
+    uint64_t rest = 0;                 // of the number
+    bool added_is_known = false;       // number missing: what the thread had added so far was looked at (rest)
+    const Action* waits_at = nullptr;  // a call
+    bool outside = false;              // the call has left the program
     const Segments::CountedLoop* loop = nullptr;  // that it is in
     uint64_t rounds = 0;                          // of it that are still to come
     Segments::LoopExit exit{};                    // of it
@@ -91,6 +92,7 @@ class ThreadDecoder {
   void perform_pointer_call(Activation& top, const Action& action);
   void perform_loud_call(Activation& top, const Action& action);
   void end_piece(Activation& top);
+  std::optional<Segments::Step> only_silent_way(const Activation& top) const;
   void go_on_unwritten(Activation& top);
   void go_round(Activation& top);
   void end_function(Activation& top);
