@@ -20,6 +20,7 @@ TEST(FailureMatch, SameIdentityOrFunction) {
   EXPECT_EQ(match(recorded("assert"), controlled("assert")), FailureMatch::same);
   EXPECT_EQ(match(recorded("ill"), controlled("ill", 9)), FailureMatch::same) << "lines may be merged";
   EXPECT_EQ(match(recorded("assert"), controlled("assert", 7, "other")), FailureMatch::none);
+  EXPECT_EQ(match({.kind = "abort", .identity = "abort"}, controlled("abort")), FailureMatch::same);
   EXPECT_EQ(match(recorded("assert"), controlled("segv")), FailureMatch::none);
 }
 

@@ -142,7 +142,7 @@ TEST(ShippedTable, SpotChecks) {
       {"putenv", "reads arg0 (string), keeps arg0, may set errno, brings data from outside"},
       {"strtol",
        "reads arg0 (string), writes arg1 (8 bytes), stores a pointer into arg0 in arg1, may set errno, pure"},
-      {"qsort", "updates arg0 (arg1*arg2 bytes), calls arg3, input"},
+      {"qsort", "updates arg0 (arg1*arg2 bytes), calls arg3, brings data from outside"},
       {"read", "writes arg1 (ret bytes), may set errno, may block, brings data from outside"},
       {"writev", "reads arg1 (iovec of arg2), may set errno, may block, brings data from outside"},
       {"accept",

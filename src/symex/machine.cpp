@@ -449,6 +449,8 @@ void Machine::release_block(uint64_t at) {
   Event& event = add_event(EventKind::release, current_);
   event.address = at;
   event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+  constexpr uint64_t kMost = 4096;
+  forget(at, std::min(size, kMost), "what the allocator leaves in a freed block");
 }
 
 void Machine::find_error(uint64_t at) {

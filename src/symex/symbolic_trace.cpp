@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "program/source_place.h"
+#include "symex/failure_predicate.h"
 #include "symex/thread_interpreter.h"
 
 namespace heddle {
@@ -27,7 +28,7 @@ struct ThreadRun {
   std::unique_ptr<Machine> machine;
   std::string error;
   DecodeEnd end;
-  std::optional<ThreadInterpreter::Pending> pending;
+  std::optional<SyncEntry> pending;
   bool finished = false;  // the thread came to its end
   bool exits = false;     // and ended the process
 };
@@ -132,7 +133,7 @@ class Pass {
                                    .last_block = in_call ? end.blocks : end.certain_blocks,
                                    .death = death_of(thread, end)});
     run.end = ThreadDecoder(input_.program, input_.plan, log, interpreter).run();
-    run.pending = interpreter.pending_sync();
+    if (interpreter.pending_sync()) run.pending = interpreter.pending_sync()->entry;
     run.exits = interpreter.exits();
     run.finished = log.head().end_tsc != 0;
     if (run.finished) interpreter.finish_thread();
@@ -165,107 +166,6 @@ class Pass {
   std::deque<size_t> ready_;
   unsigned busy_ = 0;
 };
-
-// The operation that a thread did not come out of; none if nothing in the program can end it.
-std::optional<Event> waiting_operation(const ThreadInterpreter::Pending& pending) {
-  Event event{.sync = static_cast<uint8_t>(pending.entry.kind), .address = pending.entry.object[0]};
-  switch (pending.entry.kind) {
-    case HEDDLE_SYNC_mutex_lock:
-    case HEDDLE_SYNC_spin_lock:
-      event.kind = EventKind::lock;
-      return event;
-    case HEDDLE_SYNC_rwlock_rdlock:
-      event.kind = EventKind::read_lock;
-      return event;
-    case HEDDLE_SYNC_rwlock_wrlock:
-      event.kind = EventKind::write_lock;
-      return event;
-    case HEDDLE_SYNC_cond_wait:
-    case HEDDLE_SYNC_cond_wait_cxx:
-      event.kind = EventKind::wait_end;
-      event.second = pending.entry.object[1];
-      return event;
-    case HEDDLE_SYNC_barrier_wait:
-      event.kind = EventKind::barrier_leave;
-      return event;
-    case HEDDLE_SYNC_sem_wait:
-      event.kind = EventKind::semaphore_wait;
-      return event;
-    default:
-      return std::nullopt;
-  }
-}
-
-// A thread of a hang that does not wait for anything that a trace knows: that it is there is all.
-constexpr Event kNeverPossible{.kind = EventKind::once_passed};
-
-// All threads of a hang that have not ended are at their ends, and cannot go on.
-std::vector<FailurePredicate::Waiting> waiting_threads(const std::vector<ThreadRun>& runs) {
-  std::vector<FailurePredicate::Waiting> out;
-  for (uint32_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].finished) continue;
-    const std::optional<Event> operation = runs[i].pending ? waiting_operation(*runs[i].pending) : std::nullopt;
-    out.push_back({.thread = i, .operation = operation.value_or(kNeverPossible)});
-  }
-  // Locks that prefer writers let no more readers in while a writer waits.
-  for (FailurePredicate::Waiting& reader : out) {
-    if (reader.operation.kind != EventKind::read_lock) continue;
-    for (const FailurePredicate::Waiting& writer : out)
-      if (writer.operation.kind == EventKind::write_lock &&
-          writer.operation.address == reader.operation.address)
-        reader.operation = kNeverPossible;
-  }
-  return out;
-}
-
-bool died_releasing(const RecordingInfo& info) {
-  if (info.failure->kind != "abort") return false;
-  for (const RecordedThread& thread : info.threads) {
-    if (thread.name != info.failure->thread) continue;
-    return std::ranges::any_of(thread.stack, [](const RecordedFrame& frame) {
-      return !frame.library.empty() && (frame.function == "free" || frame.function == "cfree" ||
-                                        frame.function == "realloc" || frame.function == "_int_free");
-    });
-  }
-  return false;
-}
-
-// Constraints about events that are gone.
-void drop_behind(ThreadTrace& thread) {
-  std::erase_if(thread.constraints,
-                [&](const Constraint& constraint) { return constraint.events > thread.events.size(); });
-}
-
-// What failed (CLAP section 3.1, the bug predicate). The branches that lead to a failed assertion are
-// constraints already: that the thread comes there is the rest.
-FailurePredicate failure_of(const SymbolicInput& input, std::vector<ThreadRun>& runs) {
-  FailurePredicate out;
-  if (!input.info.failure) return out;
-  out.text = input.info.failure->identity;
-  if (input.info.failure->kind == "hang") {
-    out.kind = FailurePredicate::Kind::deadlock;
-    out.waiting = waiting_threads(runs);
-    return out;
-  }
-  // Without a thread, the process has ended by its exit code: the main thread did it, or one that called
-  // exit().
-  out.kind = FailurePredicate::Kind::reached;
-  for (uint32_t i = 0; i < runs.size(); ++i)
-    if (input.logs[i].name == input.info.failure->thread ||
-        (input.info.failure->thread.empty() && runs[i].exits))
-      out.thread = i;
-  if (died_releasing(input.info)) {
-    // The C library found that the block is free already: what the thread was about to release.
-    std::vector<Event>& events = runs[out.thread].machine->trace.events;
-    const auto last = std::ranges::find(events.rbegin(), events.rend(), EventKind::release, &Event::kind);
-    if (last == events.rend()) return out;
-    out.kind = FailurePredicate::Kind::freed;
-    out.address = last->address;
-    events.erase(std::prev(last.base()), events.end());
-    drop_behind(runs[out.thread].machine->trace);
-  }
-  return out;
-}
 
 void add_initial_bytes(const ProgramImage& image, Trace& trace) {
   std::map<uint64_t, std::vector<uint8_t>> pages;
@@ -314,7 +214,11 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
         .program = input.info.program, .identity = input.info.identity, .policy = input.info.options.policy};
     statistics.shared_bytes = shared.count();
     statistics.instructions = 0;
-    trace.failure = failure_of(input, pass.runs());
+    std::vector<ThreadEnd> ends;
+    for (ThreadRun& run : pass.runs())
+      ends.push_back(
+          {.trace = run.machine->trace, .pending = run.pending, .finished = run.finished, .exits = run.exits});
+    trace.failure = failure_predicate(input.info, ends);
     for (size_t i = 0; i < pass.runs().size(); ++i) {
       ThreadRun& run = pass.runs()[i];
       if (!run.error.empty())

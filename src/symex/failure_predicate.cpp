@@ -1,0 +1,132 @@
+#include "symex/failure_predicate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "abi/sync_kind.h"
+
+namespace heddle {
+namespace {
+
+// The operation that a thread did not come out of; none if nothing in the program can end it.
+std::optional<Event> waiting_operation(const SyncEntry& pending) {
+  Event event{.sync = static_cast<uint8_t>(pending.kind), .address = pending.object[0]};
+  switch (pending.kind) {
+    case HEDDLE_SYNC_mutex_lock:
+    case HEDDLE_SYNC_spin_lock:
+      event.kind = EventKind::lock;
+      return event;
+    case HEDDLE_SYNC_rwlock_rdlock:
+      event.kind = EventKind::read_lock;
+      return event;
+    case HEDDLE_SYNC_rwlock_wrlock:
+      event.kind = EventKind::write_lock;
+      return event;
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_wait_cxx:
+      event.kind = EventKind::wait_end;
+      event.second = pending.object[1];
+      return event;
+    case HEDDLE_SYNC_barrier_wait:
+      event.kind = EventKind::barrier_leave;
+      return event;
+    case HEDDLE_SYNC_sem_wait:
+      event.kind = EventKind::semaphore_wait;
+      return event;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A thread of a hang that does not wait for anything that a trace knows: that it is there is all.
+constexpr Event kNeverPossible{.kind = EventKind::once_passed};
+
+// All threads of a hang that have not ended are at their ends, and cannot go on.
+std::vector<FailurePredicate::Waiting> waiting_threads(std::span<const ThreadEnd> threads) {
+  std::vector<FailurePredicate::Waiting> out;
+  for (uint32_t i = 0; i < threads.size(); ++i) {
+    if (threads[i].finished) continue;
+    const std::optional<Event> operation =
+        threads[i].pending ? waiting_operation(*threads[i].pending) : std::nullopt;
+    out.push_back({.thread = i, .operation = operation.value_or(kNeverPossible)});
+  }
+  // Locks that prefer writers let no more readers in while a writer waits.
+  for (FailurePredicate::Waiting& reader : out) {
+    if (reader.operation.kind != EventKind::read_lock) continue;
+    for (const FailurePredicate::Waiting& writer : out)
+      if (writer.operation.kind == EventKind::write_lock &&
+          writer.operation.address == reader.operation.address)
+        reader.operation = kNeverPossible;
+  }
+  return out;
+}
+
+// In whatever thread: the C library may notice it late.
+bool died_releasing(const RecordingInfo& info) {
+  if (info.failure->kind != "abort") return false;
+  return std::ranges::any_of(info.threads, [](const RecordedThread& thread) {
+    return std::ranges::any_of(thread.stack, [](const RecordedFrame& frame) {
+      return !frame.library.empty() && (frame.function == "free" || frame.function == "cfree" ||
+                                        frame.function == "__libc_free" || frame.function == "realloc");
+    });
+  });
+}
+
+// The C library has found a block to be free already, by now or when it cleaned up behind a thread: who
+// released it second? The thread that failed if that is known.
+void require_double_free(const RecordingInfo& info, std::span<ThreadEnd> threads, FailurePredicate& out) {
+  struct Release {
+    uint32_t thread;
+    size_t event;
+  };
+  std::map<uint64_t, std::vector<Release>> releases;
+  for (uint32_t i = 0; i < threads.size(); ++i) {
+    const std::vector<Event>& events = threads[i].trace.events;
+    for (size_t e = 0; e < events.size(); ++e)
+      if (events[e].kind == EventKind::release) releases[events[e].address].push_back({i, e});
+  }
+  for (const auto& [address, all] : releases) {
+    if (all.size() < 2) continue;
+    const auto failed = std::ranges::find_if(all, [&](const Release& release) {
+      return threads[release.thread].trace.name == info.failure->thread;
+    });
+    const Release& second = failed != all.end() ? *failed : all.back();
+    out = {
+        .kind = FailurePredicate::Kind::freed, .thread = second.thread, .address = address, .text = out.text};
+    ThreadTrace& thread = threads[second.thread].trace;
+    thread.events.resize(second.event);
+    std::erase_if(thread.constraints,
+                  [&](const Constraint& constraint) { return constraint.events > thread.events.size(); });
+    return;
+  }
+}
+
+}  // namespace
+
+FailurePredicate failure_predicate(const RecordingInfo& info, std::span<ThreadEnd> threads) {
+  FailurePredicate out;
+  if (!info.failure) return out;
+  out.text = info.failure->identity;
+  if (info.failure->kind == "hang") {
+    out.kind = FailurePredicate::Kind::deadlock;
+    out.waiting = waiting_threads(threads);
+    return out;
+  }
+  // The branches that lead to a failed assertion are constraints already: that the thread comes there is the
+  // rest. Without a thread, the process has ended by its exit code: the main thread did it, or one that called
+  // exit().
+  out.kind = FailurePredicate::Kind::reached;
+  for (uint32_t i = 0; i < threads.size(); ++i)
+    if (threads[i].trace.name == info.failure->thread || (info.failure->thread.empty() && threads[i].exits))
+      out.thread = i;
+  // The process has ended by its exit code, and nobody called exit(): the run as a whole led there.
+  if (info.failure->kind.starts_with("exit:") && !threads[out.thread].exits) {
+    out.kind = FailurePredicate::Kind::deadlock;
+    for (uint32_t i = 0; i < threads.size(); ++i)
+      out.waiting.push_back({.thread = i, .operation = kNeverPossible});
+  }
+  if (died_releasing(info)) require_double_free(info, threads, out);
+  return out;
+}
+
+}  // namespace heddle
