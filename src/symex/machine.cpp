@@ -503,6 +503,12 @@ void Machine::unpass(const Op& op) {
   if (op.counts) --occurrences_[op.instruction];
 }
 
+void Machine::drop_unfinished() {
+  if (current_ == nullptr || trace.events.empty() || trace.events.back().sync == 0) return;
+  if (trace.places[trace.events.back().place].instruction == code.program().id_of(*current_).value)
+    trace.events.pop_back();
+}
+
 void Machine::stamp(uint64_t tsc) {
   for (; stamped_events_ < trace.events.size(); ++stamped_events_) trace.events[stamped_events_].tsc_high = tsc;
   stamp_ = tsc;

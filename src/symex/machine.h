@@ -147,6 +147,8 @@ class Machine {
   void unpass(const Op& op);  // it turned out to touch nothing
   void stamp(uint64_t tsc);   // of the recording: what was before happened before it, what follows after
   Event& add_event(EventKind kind, const llvm::Instruction* at);
+  // The thread died in the synchronisation call that it is in: if that is an event already, it did not happen.
+  void drop_unfinished();
   void add_constraint(Constraint::Kind kind, Expr condition);
   // The recording says that the value is this: it becomes so.
   void must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t value);

@@ -135,6 +135,7 @@ class Pass {
     run.end = ThreadDecoder(input_.program, input_.plan, log, interpreter).run();
     if (interpreter.pending_sync()) run.pending = interpreter.pending_sync()->entry;
     run.exits = interpreter.exits();
+    if (run.pending && has_failed(thread)) machine.drop_unfinished();
     run.finished = log.head().end_tsc != 0;
     if (run.finished) interpreter.finish_thread();
     if (run.finished) machine.add_event(EventKind::exit, nullptr);

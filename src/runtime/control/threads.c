@@ -61,6 +61,14 @@ static void finish_thread(struct rt_thread* self) {
   rt_leave(self);
 }
 
+/* Programs may read what they have not written: what is left below by now are registers of whoever started the
+ * thread, which depend on the substrate. */
+__attribute__((noinline)) static void wipe_stack(void) {
+  uint8_t below[4096];
+  memset(below, 0, sizeof below);
+  __asm__ volatile("" : : "r"(below) : "memory");
+}
+
 void rt_thread_main(struct rt_thread* self) {
   struct frame frame;
   self->exit_stack = &frame;
@@ -68,6 +76,7 @@ void rt_thread_main(struct rt_thread* self) {
     rt_chosen(self);
     self->last.kind = HEDDLE_EVENT_sync;
     self->last.open = true;
+    wipe_stack();
     self->result =
         self->start != NULL ? self->start(self->argument) : (void*)(intptr_t)self->start_c11(self->argument);
   }
