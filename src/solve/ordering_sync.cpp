@@ -5,12 +5,6 @@
 namespace heddle {
 namespace {
 
-bool is_wait(EventKind kind) {
-  return kind == EventKind::wait_begin || kind == EventKind::wait_end || kind == EventKind::wait_timeout;
-}
-bool is_block(EventKind kind) {
-  return kind == EventKind::allocate || kind == EventKind::release;
-}
 bool is_barrier(EventKind kind) {
   return kind == EventKind::barrier_arrive || kind == EventKind::barrier_leave;
 }

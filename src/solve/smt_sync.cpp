@@ -10,12 +10,6 @@
 namespace heddle {
 namespace {
 
-bool is_wait(EventKind kind) {
-  return kind == EventKind::wait_begin || kind == EventKind::wait_end || kind == EventKind::wait_timeout;
-}
-bool is_block(EventKind kind) {
-  return kind == EventKind::allocate || kind == EventKind::release;
-}
 // Does something to the object at its address.
 bool has_object(EventKind kind) {
   return kind >= EventKind::lock && kind <= EventKind::destroy &&

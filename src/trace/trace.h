@@ -117,6 +117,13 @@ constexpr bool releases(AccessOrder order) {
   return order == AccessOrder::release || order == AccessOrder::acq_rel;
 }
 
+constexpr bool is_wait(EventKind kind) {
+  return kind == EventKind::wait_begin || kind == EventKind::wait_end || kind == EventKind::wait_timeout;
+}
+constexpr bool is_block(EventKind kind) {
+  return kind == EventKind::allocate || kind == EventKind::release;
+}
+
 // Where an event or constraint is: an instruction, and who called.
 struct TracePlace {
   uint32_t instruction = 0;  // of the program

@@ -24,11 +24,6 @@
 namespace heddle {
 namespace {
 
-struct Happened {
-  heddle_order_entry entry;
-  uint64_t occurrence;
-};
-
 enum class Access { read, write, update, fence };
 
 // By instruction, what it does, and how often the thread had done so.
