@@ -2,7 +2,8 @@
 #
 #   make            build build/bin/heddle
 #   make demo       build an example and show what heddle knows about it
-#   make test       everything: unit tests, end-to-end tests, real programs, again with sanitizers (under 30 minutes)
+#   make test       unit tests, end-to-end tests, real programs; the parsers and the solver with sanitizers (under 30 minutes)
+#   make test-long  the same with larger numbers, and all of it with sanitizers (under two hours)
 #   make test-fast  about a minute: unit tests and the short end-to-end tests
 #   make bench      measurements, as ratios against a baseline of the same run
 #   make install    into PREFIX (default /usr/local)
@@ -12,7 +13,7 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps build demo test test-fast bench install format clean
+.PHONY: all deps build demo test test-fast test-long bench install format clean
 
 all: build
 
@@ -29,6 +30,9 @@ demo: build
 
 test: build
 	@scripts/run-tests full
+
+test-long: build
+	@scripts/run-tests long
 
 test-fast: build
 	@scripts/run-tests fast

@@ -1,7 +1,8 @@
 # The end-to-end tests. Unit tests are executables of their own in build/unit; scripts/run-tests runs both.
 #
-# Parameters: --param build=DIR, --param set=fast|full. Tests marked "REQUIRES: full" run in the full set only, those
-# marked "debian-source" only where the sources of their programs can be had.
+# Parameters: --param build=DIR, --param set=fast|full|long. Tests marked "REQUIRES: full" run in the full and the long
+# set only, those marked "long" in the long set, those marked "debian-source" only where the sources of their programs
+# can be had. %long(A|B) in a command is B in the long set and A in the others.
 import os
 import subprocess
 import lit.formats
@@ -45,7 +46,11 @@ def have_debian_sources(programs, libraries):
     return True
 
 
-if lit_config.params.get("set", "full") == "full":
+chosen = lit_config.params.get("set", "full")
+config.substitutions.append((r"%long\(([^|]*)\|([^)]*)\)", r"\2" if chosen == "long" else r"\1"))
+if chosen == "long":
+    config.available_features.add("long")
+if chosen in ("full", "long"):
     config.available_features.add("full")
     if have_debian_sources(["pbzip2", "memcached"], ["libbz2-dev", "libevent-dev"]):
         config.available_features.add("debian-source")

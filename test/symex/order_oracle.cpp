@@ -86,12 +86,15 @@ class Oracle {
   Oracle(const Trace& trace, std::vector<HappenedAccesses> accesses)
       : trace_(trace), accesses_(std::move(accesses)) {
     for (uint32_t t = 0; t < trace.threads.size(); ++t) {
-      std::vector<uint64_t>& times = times_.emplace_back();
-      uint64_t now = 0;
-      for (uint32_t e = 0; e < trace.threads[t].events.size(); ++e) {
-        now = std::max(now, time_of(t, e));
-        times.push_back(now);
+      std::vector<uint64_t>& times = times_.emplace_back(trace.threads[t].events.size());
+      // Synchronisation is not later than the accesses that follow it: the stamp behind pthread_once is that of
+      // its return, when all that it called has happened.
+      uint64_t next = UINT64_MAX;
+      for (uint32_t e = times.size(); e-- > 0;) {
+        times[e] = std::min(next, time_of(t, e));
+        if (entry_of(t, e) != nullptr) next = times[e];
       }
+      for (uint32_t e = 1; e < times.size(); ++e) times[e] = std::max(times[e], times[e - 1]);
     }
   }
 
