@@ -87,10 +87,10 @@ void require_double_free(const RecordingInfo& info, std::span<ThreadEnd> threads
   }
   for (const auto& [address, all] : releases) {
     if (all.size() < 2) continue;
-    const auto failed = std::ranges::find_if(all, [&](const Release& release) {
+    const auto failed = std::ranges::find_if(all.rbegin(), all.rend(), [&](const Release& release) {
       return threads[release.thread].trace.name == info.failure->thread;
     });
-    const Release& second = failed != all.end() ? *failed : all.back();
+    const Release& second = failed != all.rend() ? *failed : all.back();
     out = {
         .kind = FailurePredicate::Kind::freed, .thread = second.thread, .address = address, .text = out.text};
     ThreadTrace& thread = threads[second.thread].trace;
