@@ -1,15 +1,20 @@
 # One target per folder of src/. scripts/check_layers.py checks the includes against the same table.
 
-# LLVM's headers are most of what compiling costs. The sanitized build compiles them once for each target; the other one
-# does not, so that it notices what a file forgets to include.
-set(HEDDLE_LARGE_HEADERS <algorithm> <functional> <map> <memory> <optional> <string> <vector> <fmt/format.h>
-  <llvm/ADT/DenseMap.h> <llvm/ADT/DenseSet.h> <llvm/IR/IRBuilder.h> <llvm/IR/InstIterator.h> <llvm/IR/IntrinsicInst.h>
-  <llvm/IR/Module.h>)
+# Headers of others are most of what compiling costs: each target compiles them once.
+set(HEDDLE_COMMON_HEADERS <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <string> <vector>
+  <fmt/format.h> <nlohmann/json.hpp>)
+set(HEDDLE_LLVM_HEADERS <llvm/ADT/DenseMap.h> <llvm/ADT/DenseSet.h> <llvm/IR/IRBuilder.h> <llvm/IR/InstIterator.h>
+  <llvm/IR/IntrinsicInst.h> <llvm/IR/Module.h>)
 function(heddle_large_headers target)
   get_target_property(links ${target} LINK_LIBRARIES)
-  if(HEDDLE_SANITIZE AND links MATCHES "heddle_(llvm|program|recording|trace|instrument|build|replay|symex|driver)")
-    target_precompile_headers(${target} PRIVATE ${HEDDLE_LARGE_HEADERS})
+  set(headers ${HEDDLE_COMMON_HEADERS})
+  if(links MATCHES "heddle_(llvm|program|recording|trace|instrument|build|replay|symex|smt|solve|driver)")
+    list(APPEND headers ${HEDDLE_LLVM_HEADERS})
   endif()
+  if(links MATCHES "GTest")
+    list(APPEND headers <gtest/gtest.h>)
+  endif()
+  target_precompile_headers(${target} PRIVATE ${headers})
 endfunction()
 
 # heddle_layer(NAME [DEPS targets...])

@@ -1,8 +1,5 @@
 // heddle reproduce: from a recording, or a program that fails now and then, to a schedule that fails each time.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <thread>
 
 #include "base/duration.h"
 #include "base/files.h"
@@ -10,6 +7,7 @@
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "cli/schedule_story.h"
+#include "cli/solve_options.h"
 #include "driver/record.h"
 #include "driver/recorded_trace.h"
 #include "driver/reproduce.h"
@@ -20,14 +18,13 @@
 namespace heddle {
 namespace {
 
-constexpr std::string_view kDefaultEngine = "auto";
 constexpr uint64_t kRecordedRuns = 1000;
 
 struct Options {
-  std::string output, engine = std::string(kDefaultEngine), memory_model, time, shorten_time, program, input;
+  SolveOptions solve;
+  std::string output, shorten_time, input;
   uint64_t runs = kRecordedRuns;
-  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
-  bool no_clocks = false, no_shorten = false;
+  bool no_shorten = false;
   std::vector<std::string> what;  // a recording, or a command
 };
 
@@ -43,9 +40,9 @@ struct Recorded {
 Result<std::optional<fs::path>> record_failure(const Options& given, ProgressLine& line) {
   RecordRequest request{.command = given.what, .output_to_error = true, .runs = given.runs};
   request.recording.chaos = true;
-  if (!given.memory_model.empty() && given.memory_model != "sc") {
+  if (!given.solve.memory_model.empty() && given.solve.memory_model != "sc") {
     request.recording.chaos = false;
-    request.recording.memory_model = given.memory_model;
+    request.recording.memory_model = given.solve.memory_model;
   }
   request.recording.hang_timeout_ms = 10'000;
   request.input = HEDDLE_TRY(open_input(given.input));
@@ -79,7 +76,8 @@ Result<Recorded> load(const fs::path& folder, const Options& given) {
                  .where = folder,
                  .why = fmt::format("the run {}", recording_outcome_name(out.info.outcome)),
                  .next = "heddle record --runs 1000 --chaos -- APP"};
-  out.trace = HEDDLE_TRY(trace_of_recording(folder, given.program, {.jobs = given.jobs}, out.statistics));
+  out.trace =
+      HEDDLE_TRY(trace_of_recording(folder, given.solve.program, {.jobs = given.solve.jobs}, out.statistics));
   if (out.trace.failure.kind == FailurePredicate::Kind::none)
     return Error{.what = "nothing in the recording says which thread failed where",
                  .where = folder,
@@ -89,11 +87,16 @@ Result<Recorded> load(const fs::path& folder, const Options& given) {
 }
 
 Result<ReproduceOptions> reproduce_options(const Options& given, const RecordingInfo& info) {
-  ReproduceOptions options{.clocks = !given.no_clocks && info.options.clock, .jobs = given.jobs};
-  const std::string model = given.memory_model.empty() ? info.options.memory_model : given.memory_model;
+  ReproduceOptions options{.clocks = !given.solve.no_clocks && info.options.clock, .jobs = given.solve.jobs};
+  const std::string model =
+      given.solve.memory_model.empty() ? info.options.memory_model : given.solve.memory_model;
   options.rules = HEDDLE_TRY(ControlOptions{.memory_model = model}.rules());
+  options.models = {options.rules.memory_model};
+  // The processor itself has store buffers.
+  if (given.solve.memory_model.empty() && options.rules.memory_model == MemoryModel::sc)
+    options.models.push_back(MemoryModel::tso);
   if (info.exit_code && *info.exit_code != 0) options.rules.fail_at(static_cast<uint8_t>(*info.exit_code));
-  if (!given.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.time));
+  if (!given.solve.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.solve.time));
   if (!given.shorten_time.empty()) options.shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
   options.shorten = !given.no_shorten;
   return options;
@@ -132,7 +135,8 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
   for (const ReproduceAttempt& attempt : result.attempts) {
     Json statistics = Json::object();
     for (const auto& [name, number] : attempt.answer.statistics) statistics[name] = number;
-    attempts.push_back({{"clocks", attempt.clocks},
+    attempts.push_back({{"memory_model", text_of(attempt.model)},
+                        {"clocks", attempt.clocks},
                         {"verdict", text_of(attempt.answer.verdict)},
                         {"seconds", static_cast<double>(attempt.solving.count()) / 1000},
                         {"switches", attempt.answer.switches},
@@ -164,7 +168,8 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
 
 void print_attempts(const ReproduceResult& result) {
   for (const ReproduceAttempt& attempt : result.attempts) {
-    fmt::print(stderr, "  {} the recorded clocks: {}", attempt.clocks ? "with" : "without",
+    fmt::print(stderr, "  {}, {} the recorded clocks: {}", text_of(attempt.model),
+               attempt.clocks ? "with" : "without",
                attempt.answer.verdict == SolveVerdict::found ? "an order" : text_of(attempt.answer.verdict));
     if (!attempt.answer.why.empty()) fmt::print(stderr, " ({})", attempt.answer.why);
     fmt::print(stderr, " after {}", duration_text(attempt.solving));
@@ -180,11 +185,15 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
   fmt::print(stderr, "heddle: reproduced: {}\n", confirmation.best.failure->identity);
   if (result.matched == FailureMatch::cause)
     fmt::print(stderr, "  the recording has what came of it: {}\n", recorded.info.failure->identity);
-  const SolveAnswer& answer = result.attempts.back().answer;
+  const ReproduceAttempt& attempt = result.attempts.back();
+  if (attempt.model != options.models.front())
+    fmt::print(stderr, "  under {}: proved impossible under {}, so store buffers have their part in it\n",
+               text_of(attempt.model), text_of(options.models.front()));
+  const SolveAnswer& answer = attempt.answer;
   fmt::print(stderr, "  {} and {}{}; an order was found in {}\n", counted(measures.preemptions, "preemption"),
              measures.switches == 1 ? "1 switch" : fmt::format("{} switches", measures.switches),
              answer.fewest && answer.preemptions == measures.preemptions ? ", proved to be the fewest" : "",
-             duration_text(result.attempts.back().solving));
+             duration_text(attempt.solving));
   fmt::print(stderr, "  replayed in fresh processes: the same failure {} of {} times\n{}",
              confirmation.confirmed, options.confirmations, schedule_story(confirmation.best.schedule));
   if (!output.empty())
@@ -194,16 +203,19 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
 
 void print_result(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
                   const std::string& output) {
-  const MemoryModel model = options.rules.memory_model;
   if (result.end == ReproduceResult::End::reproduced)
     return print_reproduced(result, recorded, options, output);
   fmt::print(stderr, "heddle: {}\n", recorded.info.failure->headline);
   switch (result.end) {
     case ReproduceResult::End::impossible:
       fmt::print(stderr, "heddle: proved impossible under {}: no order of the recorded events leads there\n",
-                 text_of(model));
-      if (model == MemoryModel::sc)
+                 text_of(options.models.back()));
+      if (options.models.back() == MemoryModel::sc)
         fmt::print(stderr, "  next: heddle reproduce --memory-model tso {}\n", shell_quote({recorded.folder}));
+      else if (recorded.info.options.memory_model == "sc")
+        fmt::print(stderr,
+                   "  It happened all the same, so heddle knows less of the program than it believes: please "
+                   "report it\n");
       break;
     case ReproduceResult::End::not_reproduced:
       fmt::print(stderr, "heddle: not reproduced: an order was found, but no run showed the failure\n");
@@ -212,12 +224,15 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
       fmt::print(stderr, "heddle: {}\n", interrupted() ? "interrupted" : "undecided");
   }
   print_attempts(result);
+  if (recorded.statistics.mismatches != 0)
+    fmt::print(stderr, "  computed otherwise than recorded in {}, so the trace is not exact: {}\n",
+               counted(recorded.statistics.mismatches, "place"), recorded.statistics.first_mismatch);
   for (size_t i = 0; i < recorded.trace.approximations.size() && i < 3; ++i)
     fmt::print(stderr, "  approximation: {}\n", recorded.trace.approximations[i].what);
 }
 
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
-  const std::unique_ptr<Engine> engine = HEDDLE_TRY(make_engine(given.engine));
+  const std::unique_ptr<Engine> engine = HEDDLE_TRY(make_engine(given.solve.engine));
   HEDDLE_TRY(check_output(given.output));
   const InterruptGuard guard;
   ProgressLine line(!common.quiet && !common.json);
@@ -230,7 +245,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   line.show("following each thread");
   const Recorded recorded = HEDDLE_TRY(load(folder, given));
   const ReproduceOptions options = HEDDLE_TRY(reproduce_options(given, recorded.info));
-  ControlSetup setup = HEDDLE_TRY(setup_recording(recorded.info, given.program));
+  ControlSetup setup = HEDDLE_TRY(setup_recording(recorded.info, given.solve.program));
   setup.launch.input = HEDDLE_TRY(open_input(given.input));
   ProgramExecutor executor(*setup.program, setup.launch);
   std::string output = given.output;
@@ -270,19 +285,14 @@ void add_reproduce(VerbSet& verbs) {
   verb->add_option(
       "-o,--output", options->output,
       "Where the schedule goes; default APP.heddle, APP.1.heddle, ...: the first that is not there yet");
+  add_solve_options(*verb, options->solve);
   verb->add_option(
-      "--engine", options->engine,
-      fmt::format("How to solve: {} (default {})", fmt::join(engine_names(), ", "), kDefaultEngine));
-  verb->add_option("--memory-model", options->memory_model, "sc, tso or pso (default: that of the recording)");
-  verb->add_option("--time", options->time, "How long to solve at most (default 5m)")->check(duration_value());
-  verb->add_option("--jobs", options->jobs, "Threads to use (default: one per processor)")
-      ->check(whole_number(1));
-  verb->add_flag("--no-clocks", options->no_clocks, "Do not use the recorded time stamps");
+      "--memory-model", options->solve.memory_model,
+      "sc, tso or pso (default: that of the recording; of one that the processor made, sc, then tso)");
   verb->add_flag("--no-shorten", options->no_shorten, "Keep the schedule as it was found");
   verb->add_option("--shorten-time", options->shorten_time,
                    "How long to look for shorter schedules (default 20s)")
       ->check(duration_value());
-  verb->add_option("--program", options->program, "The executable, when it is not where it was recorded");
   verb->add_option("--runs", options->runs, "How many runs to record at most (default 1000)")
       ->check(whole_number(1));
   verb->add_option("--stdin", options->input,

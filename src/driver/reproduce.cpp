@@ -34,13 +34,17 @@ class Reproducer {
         engine_(engine),
         executor_(executor),
         options_(options),
+        rules_(options.rules),
         events_(events) {
     if (options.time) deadline_ = Clock::now() + *options.time;
   }
 
   Result<ReproduceResult> run() {
-    if (options_.clocks && !HEDDLE_TRY(attempt(true))) HEDDLE_TRY(attempt(false));
-    if (!options_.clocks) HEDDLE_TRY(attempt(false));
+    for (const MemoryModel model : options_.models) {
+      rules_.memory_model = model;
+      if (options_.clocks && HEDDLE_TRY(attempt(true))) break;
+      if (HEDDLE_TRY(attempt(false)) || result_.end != ReproduceResult::End::impossible) break;
+    }
     if (result_.end == ReproduceResult::End::reproduced) HEDDLE_TRY(finish());
     return std::move(result_);
   }
@@ -48,8 +52,9 @@ class Reproducer {
  private:
   // Whether that was the end.
   Result<bool> attempt(bool clocks) {
-    const Problem problem{.trace = &trace_, .model = options_.rules.memory_model, .clocks = clocks};
-    ReproduceAttempt& attempt = result_.attempts.emplace_back(ReproduceAttempt{.clocks = clocks});
+    const Problem problem{.trace = &trace_, .model = rules_.memory_model, .clocks = clocks};
+    ReproduceAttempt& attempt =
+        result_.attempts.emplace_back(ReproduceAttempt{.model = problem.model, .clocks = clocks});
     const Clock::time_point begin = Clock::now();
     SolveLimits limits{.deadline = deadline_, .stop = &interrupt_flag(), .jobs = options_.jobs};
     // What the clocks leave is little: if that takes long, they are wrong.
@@ -73,8 +78,8 @@ class Reproducer {
   Result<bool> follow(ReproduceAttempt& attempt) {
     const Guide guide = HEDDLE_TRY(guide_of(trace_, attempt.answer.order));
     events_.progress("replaying");
-    Execution run = HEDDLE_TRY(
-        executor_.execute({.guide = &guide, .rules = options_.rules, .fresh = true, .keep_schedule = true}));
+    Execution run =
+        HEDDLE_TRY(executor_.execute({.guide = &guide, .rules = rules_, .fresh = true, .keep_schedule = true}));
     if (run.failure) result_.matched = match(failure_, *run.failure);
     if (run.outcome != Outcome::failed || result_.matched == FailureMatch::none) {
       attempt.replay = what_happened(run);
@@ -88,13 +93,13 @@ class Reproducer {
 
   Result<void> finish() {
     HEDDLE_TRY(events_.found(result_.confirmation.best));
-    result_.confirmation = HEDDLE_TRY(
-        confirm(std::move(result_.confirmation.best), executor_, options_.rules, options_.confirmations));
+    result_.confirmation =
+        HEDDLE_TRY(confirm(std::move(result_.confirmation.best), executor_, rules_, options_.confirmations));
     HEDDLE_TRY(events_.found(result_.confirmation.best));
     if (!options_.shorten || result_.confirmation.confirmed < options_.confirmations || interrupted())
       return {};
     events_.progress("looking for fewer switches");
-    HEDDLE_TRY(shorten(result_.confirmation, executor_, options_.rules, options_.shorten_time));
+    HEDDLE_TRY(shorten(result_.confirmation, executor_, rules_, options_.shorten_time));
     return events_.found(result_.confirmation.best);
   }
 
@@ -103,6 +108,7 @@ class Reproducer {
   Engine& engine_;
   Executor& executor_;
   const ReproduceOptions& options_;
+  RunRules rules_;  // with the memory model that is tried
   const ReproduceEvents& events_;
   std::optional<Clock::time_point> deadline_;
   ReproduceResult result_;

@@ -3,7 +3,7 @@
 // The trace of the recording becomes a problem; an engine finds an order of its events; a controlled run
 // follows the order. Only a run that fails as the recorded one did is a result. What the clocks of the
 // recording say is used at first: it leaves little to search. It is an assumption, so without a result it is
-// dropped.
+// dropped. What is impossible under one memory model is tried under the next.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,8 @@
 namespace heddle {
 
 struct ReproduceOptions {
-  RunRules rules;                                                           // with the memory model
+  RunRules rules;                                                           // but for the memory model:
+  std::vector<MemoryModel> models = {MemoryModel::sc};                      // tried in this order
   bool clocks = true;                                                       // of the recording may be used
   std::optional<std::chrono::milliseconds> time = std::chrono::minutes(5);  // for solving
   unsigned jobs = 1;
@@ -31,6 +32,7 @@ struct ReproduceOptions {
 
 // One problem that was given to the engine, and what became of its answer.
 struct ReproduceAttempt {
+  MemoryModel model = MemoryModel::sc;
   bool clocks = false;
   SolveAnswer answer;
   std::chrono::milliseconds solving{};
@@ -40,7 +42,7 @@ struct ReproduceAttempt {
 struct ReproduceResult {
   enum class End {
     reproduced,
-    impossible,      // no order explains the recording under this memory model
+    impossible,      // no order explains the recording under any of the memory models
     undecided,       // time, Ctrl-C
     not_reproduced,  // orders were found, but no run that follows them fails so
   };

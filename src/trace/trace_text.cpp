@@ -81,6 +81,15 @@ void append_failure(std::string& out, const Trace& trace) {
   }
 }
 
+// " = 0x64", of up to eight bytes; of more the first.
+std::string value_text(std::span<const uint64_t> read, std::span<const uint64_t> written, bool certain) {
+  if (!certain) return " = unknown";
+  std::string out;
+  if (!read.empty()) out += fmt::format(" = {:#x}", read[0]);
+  if (!written.empty()) out += fmt::format("{} {:#x}", read.empty() ? " :=" : ", then", written[0]);
+  return out;
+}
+
 }  // namespace
 
 std::string event_text(const Trace& trace, uint32_t thread, uint32_t event) {
@@ -94,6 +103,29 @@ std::string constraint_text(const Trace& trace, uint32_t thread, uint32_t constr
   const Constraint& c = of.constraints[constraint];
   return fmt::format("{}: {}{}", text_of(c.kind), of.pool.text(c.condition, kLongest),
                      place_text(trace, of, c.place));
+}
+
+std::string order_text(const Trace& trace, MemoryModel model, std::span<const OrderItem> order, size_t most) {
+  std::map<std::pair<uint32_t, uint32_t>, std::string> values;
+  evaluate(
+      trace, model, order,
+      [&](uint32_t thread, uint32_t event, std::span<const uint64_t> read, std::span<const uint64_t> written,
+          bool certain) { values[{thread, event}] = value_text(read, written, certain); });
+  const size_t first = order.size() > most ? order.size() - most : 0;
+  std::string out = first == 0 ? "" : fmt::format("... {} events before\n", first);
+  for (size_t i = first; i < order.size(); ++i) {
+    const OrderItem& item = order[i];
+    const ThreadTrace& thread = trace.threads[item.thread];
+    const Event& event = thread.events[item.event];
+    if (i == first || order[i - 1].thread != item.thread) out += fmt::format("thread {}\n", thread.name);
+    if (item.flush)
+      out += fmt::format("{:>5} becomes visible: {:#x}{}\n", item.event, event.address,
+                         place_text(trace, thread, event.place));
+    else
+      out += fmt::format("{:>5} {}{}{}\n", item.event, operation_text(trace, thread, event),
+                         values[{item.thread, item.event}], place_text(trace, thread, event.place));
+  }
+  return out;
 }
 
 std::string trace_text(const Trace& trace) {

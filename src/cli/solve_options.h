@@ -1,0 +1,22 @@
+// Options that solve and reproduce share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/verb.h"
+#include "solve/engine.h"
+
+namespace heddle {
+
+// As given; empty texts mean that the option was not used.
+struct SolveOptions {
+  std::string engine = "auto", memory_model, time, program;
+  unsigned jobs = 1;
+  bool no_clocks = false;
+};
+
+// But for --memory-model, whose default differs.
+void add_solve_options(CLI::App& verb, SolveOptions& options);
+
+}  // namespace heddle
