@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks symbolic traces: is what the interpreter computes along a recorded path what the recording says?
 
-    check_traces.py [--order] [--programs] [--semantics] [--torture] [--seeds FIRST-LAST] [--policy P] SCRATCH [PATTERN...]
+    check_traces.py [--order] [--programs] [--semantics] [--torture] [--seeds FIRST-LAST] [--racing FIRST-LAST] [--policy P] SCRATCH [PATTERN...]
 
-The programs are those of test/record/check_programs.py. Each is recorded once (heddle record); trace_of makes the trace.
+The programs are those of test/record/check_programs.py, and racing ones (test/model/racing_programs). Each is recorded once (heddle record); trace_of
+makes the trace.
 Every branch that was computed must go where the thread went, every value that was logged must be the computed one, and
 the trace must fit together.
 
@@ -20,8 +21,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path[:0] = [os.path.join(os.path.dirname(HERE), "record")]
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), "record"), os.path.join(os.path.dirname(HERE), "model")]
 import check_programs  # noqa: E402
+from racing_programs import batches  # noqa: E402
 from recorded_run import Wrong  # noqa: E402
 
 # Programs of which the interpreter does not compute everything yet, because they
@@ -38,25 +40,32 @@ def tool(name):
     return os.path.join(os.environ["HEDDLE_BUILD"], "test-tools", name) if "HEDDLE_BUILD" in os.environ else name
 
 
-def check(checker, options, job):
-    """(summary line, problem or None)."""
-    try:
-        executable = checker.build(job)
-    except Wrong as wrong:
-        return "", f"{job.name}: {wrong}"
-    recording = executable + ".rec"
+def trace(options, executable, name, arguments):
+    """Records one run and checks its trace: (summary line, problem or None)."""
+    recording = os.path.join(options.scratch, name + ".rec")
     shutil.rmtree(recording, ignore_errors=True)
     how = ["--variant", "record-order" + ("" if options.policy == "standard" else "-" + options.policy), "--memory-model", "tso"] if options.order else []
     subprocess.run(["heddle", "record", "-q", "--policy", options.policy, *how, "--keep-passing", "--hang-timeout", "5s", "-o", recording, "--",
-                    executable, *job.arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+                    executable, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
     command = [tool("order_oracle" if options.order else "trace_of"), recording]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=options.patience, check=False)
     except subprocess.TimeoutExpired:
-        return "", f"{job.name}: no trace in {options.patience} s: {' '.join(command)}"
+        return "", f"{name}: no trace in {options.patience} s: {' '.join(command)}"
     if result.returncode != 0:
-        return "", f"{job.name}: {' '.join(command)}\n  {(result.stdout + result.stderr).strip()[-600:]}"
+        return "", f"{name}: {' '.join(command)}\n  {(result.stdout + result.stderr).strip()[-600:]}"
+    shutil.rmtree(recording)
     return result.stdout.strip().splitlines()[-1], None
+
+
+def check(checker, options, job):
+    """For each run of the job: (name, summary line, problem or None)."""
+    runs = getattr(job, "runs", [(job.name, job.arguments)])
+    try:
+        executable = checker.build(job)
+    except Wrong as wrong:
+        return [(job.name, "", f"{job.name}: {wrong}")]
+    return [(name, *trace(options, executable, name, arguments)) for name, arguments in runs]
 
 
 def main():
@@ -68,6 +77,8 @@ def main():
     parser.add_argument("--order", action="store_true", help="compare with the order that really happened")
     parser.add_argument("--all", action="store_true", help="also those that are known not to be exact")
     parser.add_argument("--seeds", default="")
+    parser.add_argument("--racing", default="", metavar="FIRST-LAST")
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--policy", default="standard")
     parser.add_argument("--patience", type=int, default=60)
     parser.add_argument("--verbose", action="store_true")
@@ -76,20 +87,24 @@ def main():
     os.makedirs(options.scratch, exist_ok=True)
     left_out = set() if options.all else NOT_EXACT | NOT_EXACT_IN_ORDER if options.order else NOT_EXACT
     jobs = [job for job in check_programs.collect(options) if job.name.removesuffix("_fixed") not in left_out]
+    if options.racing:
+        jobs += batches.jobs(options.racing, check_programs.Job)
     checker = check_programs.Checker(options)
     if sum(job.compiler[0] == "c++" for job in jobs) > 6:
         checker.precompile()
-    events = wrong = 0
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for job, (line, problem) in zip(jobs, pool.map(lambda job: check(checker, options, job), jobs)):
-            if problem:
-                wrong += 1
-                print(problem, flush=True)
-                continue
-            if options.verbose:
-                print(f"{job.name}: {line}", flush=True)
-            events += int(SUMMARY.match(line)[2])
-    print(f"{len(jobs)} traces, {events} events, {wrong} errors")
+    traces = events = wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for results in pool.map(lambda job: check(checker, options, job), jobs):
+            for name, line, problem in results:
+                traces += 1
+                if problem:
+                    wrong += 1
+                    print(problem, flush=True)
+                    continue
+                if options.verbose:
+                    print(f"{name}: {line}", flush=True)
+                events += int(SUMMARY.match(line)[2])
+    print(f"{traces} traces, {events} events, {wrong} errors")
     sys.exit(1 if wrong else 0)
 
 
