@@ -124,10 +124,12 @@ class CodeCache::Compiler {
       if (instruction.getNumOperands() > 2 && !llvm::isa<llvm::BasicBlock>(instruction.getOperand(2)))
         op.c = operand(*instruction.getOperand(2));
     }
-    op.may_share = cache_.shared_.contains(&instruction);
+    op.reads_shared = cache_.shared_reads_.contains(&instruction);
+    op.writes_shared = cache_.shared_writes_.contains(&instruction);
     op.order = order_of(instruction);
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    op.counts = op.may_share || fence_ordering(instruction) || (call != nullptr && cache_.counts(*call));
+    op.counts = op.reads_shared || op.writes_shared || fence_ordering(instruction) ||
+                (call != nullptr && cache_.counts(*call));
     choose(instruction, op);
     if (cache_.plan_.logged(instruction) != 0) op.stop = Stop::value;
     if (instruction.isTerminator()) op.stop = op.stop == Stop::call ? Stop::call : Stop::end;
@@ -221,8 +223,11 @@ class CodeCache::Compiler {
 
 CodeCache::CodeCache(const Program& program, const RecordPlan& plan, const ProgramImage& image)
     : program_(program), plan_(plan), image_(image), layouts_(program.module().getDataLayout()) {
-  for (const Access& access : plan.sharing().accesses)
-    if (access.sharing == Sharing::shared) shared_.insert(access.instruction);
+  for (const Access& access : plan.sharing().accesses) {
+    if (access.sharing != Sharing::shared) continue;
+    if (access.kind != AccessKind::write) shared_reads_.insert(access.instruction);
+    if (access.kind != AccessKind::read) shared_writes_.insert(access.instruction);
+  }
   for (const ArgumentAccess& access : plan.sharing().argument_accesses)
     if (access.sharing == Sharing::shared) shared_calls_.insert(access.call);
 }

@@ -41,10 +41,10 @@ struct Op {
   uint16_t bits = 0;                  // of a lane of the first operand, or as the action says
   uint16_t to_bits = 0;               // of a lane of the result
   Stop stop = Stop::none;
-  bool may_share = false;  // accesses memory that other threads may reach
-  bool counts = false;     // a controlled run decides before it who goes on
-  uint8_t order = 0;       // AccessOrder
-  uint32_t extra = 0;      // as the action says
+  bool reads_shared = false, writes_shared = false;  // memory that other threads may reach
+  bool counts = false;                               // a controlled run decides before it who goes on
+  uint8_t order = 0;                                 // AccessOrder
+  uint32_t extra = 0;                                // as the action says
 };
 
 // An address: a base, a constant, and numbers times scales.
@@ -104,8 +104,8 @@ class CodeCache {
   const Program& program_;
   const RecordPlan& plan_;
   const ProgramImage& image_;
-  llvm::DenseSet<const llvm::Instruction*> shared_;     // accesses that are not private
-  llvm::DenseSet<const llvm::CallBase*> shared_calls_;  // with arguments that are not
+  llvm::DenseSet<const llvm::Instruction*> shared_reads_, shared_writes_;  // that are not private
+  llvm::DenseSet<const llvm::CallBase*> shared_calls_;                     // with arguments that are not
   std::mutex mutex_;
   ValueLayouts layouts_;
   llvm::DenseMap<const llvm::Function*, std::unique_ptr<FunctionOps>> functions_;

@@ -161,7 +161,14 @@ void Machine::write_bytes(uint64_t address, Expr value, unsigned bytes) {
   }
 }
 
+// An event is all of an access. If others know of some of its bytes only, the rest must be events too wherever
+// it is accessed: the value of the event is made of both.
+void Machine::share_whole(uint64_t address, uint64_t size) {
+  if (!shared.covers(address, size)) also_share.add(address, size);
+}
+
 Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
+  share_whole(address, bytes);
   Event& event = add_event(EventKind::read, current_);
   event.address = address;
   event.size = bytes;
@@ -170,6 +177,7 @@ Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
 }
 
 void Machine::write_event(uint64_t address, Expr value, unsigned bytes, const Op* op) {
+  share_whole(address, bytes);
   Event& event = add_event(EventKind::write, current_);
   event.address = address;
   event.size = bytes;
@@ -180,7 +188,7 @@ void Machine::write_event(uint64_t address, Expr value, unsigned bytes, const Op
 
 void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
-  if (op.may_share) notes.note(at, bytes, false, epoch);
+  if (op.reads_shared) notes.note(at, bytes, false, epoch);
   const bool event = is_shared(at, bytes);
   if (!event && type.leaves.size() == 1 && bytes <= 8) {
     uint64_t bits = 0;
@@ -202,7 +210,7 @@ void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op)
 
 void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
-  if (op.may_share) notes.note(at, bytes, true, epoch);
+  if (op.writes_shared) notes.note(at, bytes, true, epoch);
   const bool event = is_shared(at, bytes);
   if (!event && type.leaves.size() == 1 && bytes <= 8 && !from->expression) {
     memory.write(at, {reinterpret_cast<const uint8_t*>(&from->bits), bytes});
@@ -236,7 +244,7 @@ void Machine::set_leaves(const ValueLayout& type, Expr whole, Cell* to) {
 
 Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
   const unsigned bytes = (bits + 7) / 8;
-  if (op.may_share) {
+  if (op.reads_shared) {
     notes.note(at, bytes, false, epoch);
     notes.note(at, bytes, true, epoch);
   }
@@ -245,6 +253,7 @@ Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::functi
     write_bytes(at, pool().zext(change(old), bytes * 8), bytes);
     return old;
   }
+  share_whole(at, bytes);
   Event& event = add_event(EventKind::update, current_);
   event.address = at;
   event.size = bytes;
@@ -348,10 +357,8 @@ Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::funct
 
 void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
-  if (op.may_share) {
-    notes.note(from, size, false, epoch);
-    notes.note(to, size, true, epoch);
-  }
+  if (op.reads_shared) notes.note(from, size, false, epoch);
+  if (op.writes_shared) notes.note(to, size, true, epoch);
   const bool reads = is_shared(from, size), writes = is_shared(to, size);
   std::vector<uint8_t> plain(size);
   if (!reads && !writes && memory.read(from, plain)) return memory.write(to, plain);
@@ -359,25 +366,27 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   std::vector<unsigned> sizes;
   for (uint64_t done = 0; done < size;) {
     const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (from + done) % kPiece));
-    parts.push_back(reads && is_shared(from + done, part) ? read_event(from + done, part, &op)
-                                                          : read_bytes(from + done, part));
+    const bool event = reads && is_shared(from + done, part);
+    parts.push_back(event ? read_event(from + done, part, &op) : read_bytes(from + done, part));
+    if (event && !op.reads_shared) trace.events.back().occurrence = 0;
     sizes.push_back(part);
     done += part;
   }
-  const bool at_once = reads && writes && !copies_through_stack(*op.instruction);
-  if (reads && !at_once) ++step;
+  const bool apart = op.reads_shared && op.writes_shared && copies_through_stack(*op.instruction);
+  if (reads && apart) ++step;
   uint64_t done = 0;
   for (size_t i = 0; i < parts.size(); done += sizes[i++]) {
     write_bytes(to + done, parts[i], sizes[i]);
     if (!writes || !is_shared(to + done, sizes[i])) continue;
     write_event(to + done, parts[i], sizes[i], &op);
-    trace.events.back().direct |= at_once;
+    trace.events.back().direct |= op.reads_shared && !apart;
+    if (!op.writes_shared) trace.events.back().occurrence = 0;
   }
 }
 
 void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
-  if (op.may_share) notes.note(to, size, true, epoch);
+  if (op.writes_shared) notes.note(to, size, true, epoch);
   if (!byte.expression && !(is_shared(to, size)))
     return memory.write(to, std::vector<uint8_t>(size, static_cast<uint8_t>(byte.bits)));
   const Expr one = expression(&byte, 8);
@@ -436,6 +445,7 @@ void Machine::allocate_block(uint64_t at, uint64_t size) {
   blocks[at] = {.size = size};
   memory.forget(at, size);
   if (!is_shared(at, size)) return;
+  ++step;  // it may have to wait until another thread has released the block
   Event& event = add_event(EventKind::allocate, current_);
   event.address = at;
   event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));

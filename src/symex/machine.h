@@ -93,7 +93,7 @@ class Machine {
   Expr unknown(unsigned bits, const std::string& why);
 
   // ---- memory
-  // What is there, in the cells of a type. `may_share`: other threads may reach it.
+  // What is there, in the cells of a type.
   void load(uint64_t address, const ValueLayout& type, Cell* to, const Op& op);
   void store(uint64_t address, const ValueLayout& type, const Cell* from, const Op& op);
   // Of a scalar of whole bytes; what is written is computed from what was read.
@@ -162,6 +162,7 @@ class Machine {
   void settle();  // pointers into the cells of the frame on top
   Expr whole_value(const ValueLayout& type, const Cell* from);
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
+  void share_whole(uint64_t address, uint64_t size);
   Object object_of(Expr address) const;
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 

@@ -69,7 +69,7 @@ std::optional<BlockCall> block_call(llvm::StringRef name) {
 // Its memory may be shared, whatever the analysis says of the program's own accesses.
 Op with_shared_memory(const Op& op) {
   Op out = op;
-  out.may_share = true;
+  out.reads_shared = out.writes_shared = true;
   return out;
 }
 

@@ -48,6 +48,12 @@ bool SharedBytes::contains(uint64_t address, uint64_t size) const {
   return false;
 }
 
+bool SharedBytes::covers(uint64_t address, uint64_t size) const {
+  for (uint64_t i = 0; i < size; ++i)
+    if (!contains(address + i, 1)) return false;
+  return true;
+}
+
 void SharedBytes::add(uint64_t address, uint64_t size) {
   for (uint64_t i = 0; i < size; ++i) {
     uint64_t& word = pages_.try_emplace((address + i) / kPage).first->second[(address + i) % kPage / 64];
@@ -112,10 +118,13 @@ bool add_shared(std::span<const AccessNotes* const> threads, std::span<const Thr
         if ((word.read | word.written) != 0) uses.push_back({thread, &word});
       }
       uint8_t bytes = 0;
+      const uint64_t address = number * AccessNotes::kPage + i * 8;
       for (size_t a = 0; a < uses.size(); ++a)
-        for (size_t b = a + 1; b < uses.size(); ++b) bytes |= conflict(uses[a], uses[b], origins);
+        for (size_t b = a + 1; b < uses.size(); ++b)
+          if (!origins[uses[a].thread].is_own(address) || !origins[uses[b].thread].is_own(address))
+            bytes |= conflict(uses[a], uses[b], origins);
       for (unsigned bit = 0; bit < 8; ++bit)
-        if ((bytes >> bit & 1) != 0) shared.add(number * AccessNotes::kPage + i * 8 + bit, 1);
+        if ((bytes >> bit & 1) != 0) shared.add(address + bit, 1);
     }
   }
   return shared.count() != before;

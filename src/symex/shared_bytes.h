@@ -37,6 +37,7 @@ class AccessNotes {
 class SharedBytes {
  public:
   bool contains(uint64_t address, uint64_t size) const;  // one of them at least
+  bool covers(uint64_t address, uint64_t size) const;    // all of them
   void add(uint64_t address, uint64_t size);
   void add(const SharedBytes& other);
   uint64_t count() const { return count_; }
@@ -49,12 +50,16 @@ class SharedBytes {
   uint64_t count_ = 0;
 };
 
-// A thread, for the question what comes before it: its maker (an index), and how many the maker had made
-// before.
+// A thread, for the question what comes before it and what is its own: its maker (an index), how many the maker
+// had made before, and where its stack is, with its thread-local variables. A stack is used again for another
+// thread when the first has ended: what both do there by themselves are two things.
 struct ThreadOrigin {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t maker = kNone;
   uint32_t epoch = 0;
+  uint64_t stack_low = 0, stack_high = 0;
+
+  bool is_own(uint64_t address) const { return stack_low <= address && address < stack_high; }
 };
 
 // Adds to `shared` what the threads share; true if it grew.

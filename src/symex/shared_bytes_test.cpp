@@ -41,6 +41,27 @@ TEST(SharedBytes, WhatAMakerDidBeforeIsNotShared) {
   EXPECT_TRUE(shared.contains(200, 4));
 }
 
+TEST(SharedBytes, StacksOfTwoThreadsAtOnePlace) {
+  AccessNotes first, second, third;
+  first.note(1000, 8, true, 0);
+  second.note(1000, 8, true, 0);
+  first.note(3000, 8, true, 0);  // behind the stacks
+  second.note(3000, 8, false, 0);
+  first.note(1016, 4, true, 0);
+  third.note(1016, 4, false, 0);  // lent to a thread whose stack is elsewhere
+  const AccessNotes* const threads[] = {&first, &second, &third};
+  const ThreadOrigin origins[] = {{.stack_low = 0, .stack_high = 2000},
+                                  {.stack_low = 0, .stack_high = 2000},
+                                  {.stack_low = 4000, .stack_high = 6000}};
+  SharedBytes shared;
+  add_shared(threads, origins, shared);
+  EXPECT_FALSE(shared.contains(1000, 8));
+  EXPECT_TRUE(shared.covers(3000, 8));
+  EXPECT_TRUE(shared.covers(1016, 4));
+  EXPECT_FALSE(shared.covers(1016, 5));
+  EXPECT_FALSE(shared.covers(1012, 8));
+}
+
 // Against a comparison of all pairs of accesses.
 TEST(SharedBytes, RandomAccesses) {
   std::mt19937 random(7);

@@ -36,7 +36,13 @@ struct ThreadRun {
 class Pass {
  public:
   Pass(const SymbolicInput& input, CodeCache& code, const SharedBytes& shared, unsigned jobs)
-      : input_(input), code_(code), shared_(shared), jobs_(jobs), runs_(input.logs.size()) {}
+      : input_(input), code_(code), shared_(shared), jobs_(jobs), runs_(input.logs.size()) {
+    for (const RecordedThreadLog& each : input.logs)
+      lives_.push_back({.maker = maker_of(each.name),
+                        .handle = each.log.head().tls,
+                        .begin = each.log.head().begin_tsc,
+                        .end = each.log.head().end_tsc});
+  }
 
   void run() {
     SymbolicMemory first(
@@ -83,13 +89,6 @@ class Pass {
     return input_.info.failure && input_.info.failure->thread == input_.logs[thread].name;
   }
 
-  // glibc: a handle is the thread pointer.
-  std::optional<uint32_t> thread_of(uint64_t handle) const {
-    for (uint32_t i = 0; i < input_.logs.size(); ++i)
-      if (input_.logs[i].log.head().tls == handle) return i;
-    return std::nullopt;
-  }
-
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -118,17 +117,16 @@ class Pass {
     machine.trace.name = input_.logs[thread].name;
     machine.thread_pointer = log.head().tls;
     machine.stack_high = log.head().stack_high;
-    for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables()) {
-      if (!variable->hasInitializer()) continue;
-      machine.memory.write(machine.thread_pointer + input_.image.offset_of(*variable),
-                           input_.image.bytes_of(*variable->getInitializer()));
-    }
     if (run.origin.maker != ThreadOrigin::kNone) machine.add_event(EventKind::start, nullptr);
+    for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables())
+      if (variable->hasInitializer())
+        machine.write_from_outside(machine.thread_pointer + input_.image.offset_of(*variable),
+                                   input_.image.bytes_of(*variable->getInitializer()), false);
     const bool in_call = has_failed(thread) && end.kind == DecodeEnd::Kind::in_call;
     ThreadInterpreter interpreter(machine,
                                   {.read_file = input_.read_file,
                                    .made = [&](NewThread made) { add_thread(thread, std::move(made)); },
-                                   .thread_of = [this](uint64_t handle) { return thread_of(handle); },
+                                   .joined = JoinedThreads(lives_, input_.logs[thread].name),
                                    .exit_code = input_.info.exit_code,
                                    .last_block = in_call ? end.blocks : end.certain_blocks,
                                    .death = death_of(thread, end)});
@@ -161,6 +159,7 @@ class Pass {
   const SharedBytes& shared_;
   unsigned jobs_;
   std::vector<ThreadRun> runs_;
+  std::vector<ThreadLife> lives_;
   ApproximationList approximations_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -202,6 +201,9 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     for (const ThreadRun& run : pass.runs()) {
       notes.push_back(&run.machine->notes);
       origins.push_back(run.origin);
+      const heddle_record_log& head = input.logs[origins.size() - 1].log.head();
+      origins.back().stack_low = head.stack_low;
+      origins.back().stack_high = head.stack_high;
     }
     SharedBytes next = shared;
     add_shared(notes, origins, next);

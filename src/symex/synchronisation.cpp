@@ -185,7 +185,8 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
     case HEDDLE_SYNC_thread_tryjoin:
     case HEDDLE_SYNC_thread_timedjoin:
     case HEDDLE_SYNC_thread_join_cxx:
-      if (const auto thread = around_.thread_of(object); well && thread)
+      if (!well) return;
+      if (const auto thread = around_.joined.join(object, returned.tsc))
         sync_event(EventKind::join, entry, *thread);
       return;
     case HEDDLE_SYNC_once:

@@ -39,6 +39,7 @@ void ThreadInterpreter::enter_function(FunctionId id, EnteredBy by) {
   const FunctionOps& code = machine_.code.of(function);
   entered_.push_back(by);
   if (by == EnteredBy::outside || by == EnteredBy::callback) {
+    if (by == EnteredBy::callback) reach_callback();
     begin_once();
     return machine_.push(code);
   }
@@ -51,6 +52,14 @@ void ThreadInterpreter::enter_function(FunctionId id, EnteredBy by) {
     machine_.must_be(Constraint::Kind::target, &target, 64, machine_.code.image().address_of(function));
   }
   pass_arguments(*call, code);
+}
+
+// Code outside that calls back has been at work: of what it may write nothing is known until it returns.
+void ThreadInterpreter::reach_callback() {
+  if (machine_.frames.empty() || machine_.top().block == nullptr) return;
+  advance();
+  if (!active() || next_op().stop != Stop::call || !called_back_.insert(machine_.frames.size()).second) return;
+  forget_written(*llvm::cast<llvm::CallBase>(next_op().instruction), [](const MemoryEffect&) { return true; });
 }
 
 void ThreadInterpreter::pass_arguments(const llvm::CallBase& call, const FunctionOps& callee) {
@@ -276,6 +285,7 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
     pending_.pop_back();
   }
   pending_sync_ = pending_.empty() ? std::nullopt : std::optional(pending_.back().second);
+  called_back_.erase(machine_.frames.size());
   set_result(call, entry);
   if (entry.error) last_error_ = *entry.error;
   if (machine_.code.plan().call(call).sets_errno) machine_.set_error(last_error_);
@@ -315,8 +325,10 @@ std::optional<uint64_t> ThreadInterpreter::amount(const llvm::CallBase& call, co
   }
 }
 
-// What the call may have written and the recording does not hold.
-void ThreadInterpreter::forget_untold(const llvm::CallBase& call, const CallPlan& plan) {
+// What the call may have written, by those of its effects.
+void ThreadInterpreter::forget_written(const llvm::CallBase& call,
+                                       llvm::function_ref<bool(const MemoryEffect&)> which) {
+  const CallPlan& plan = machine_.code.plan().call(call);
   const auto forget = [&](unsigned i) {
     const Cell* at = machine_.value(*call.getArgOperand(i));
     if (call.getArgOperand(i)->getType()->isPointerTy() && !at->expression) machine_.forget_from(at->bits);
@@ -326,9 +338,7 @@ void ThreadInterpreter::forget_untold(const llvm::CallBase& call, const CallPlan
     return;
   }
   for (const MemoryEffect& effect : plan.info.effects->memory) {
-    const bool told =
-        llvm::any_of(plan.ranges, [&](const WrittenRange& range) { return range.effect == &effect; });
-    if (!effect.writes || told) continue;
+    if (!effect.writes || !which(effect)) continue;
     for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) forget(i);
   }
 }
@@ -336,7 +346,9 @@ void ThreadInterpreter::forget_untold(const llvm::CallBase& call, const CallPlan
 void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry) {
   const CallPlan& plan = machine_.code.plan().call(call);
   const Effects* effects = plan.info.effects;
-  forget_untold(call, plan);
+  forget_written(call, [&](const MemoryEffect& effect) {  // the recording holds the rest
+    return llvm::none_of(plan.ranges, [&](const WrittenRange& range) { return range.effect == &effect; });
+  });
   if (effects == nullptr || !entry.result || *entry.result == 0) return;
   if (plan.info.callee->getName() == "__errno_location") machine_.find_error(*entry.result);
   if (effects->allocation == AllocationKind::allocate) {
@@ -397,6 +409,7 @@ void ThreadInterpreter::landed(const llvm::InvokeInst& invoke) {
   if (!active() || machine_.frames.empty()) return;
   Machine::Frame& frame = machine_.top();
   if (!stand_at(invoke, Stop::call)) return;
+  called_back_.erase(machine_.frames.size());
   ++frame.next;  // the end of the block, which leads to the landing pad
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "recording/decoder.h"
+#include "symex/joined_threads.h"
 #include "symex/machine.h"
 
 namespace heddle {
@@ -28,9 +29,9 @@ class ThreadInterpreter : public PathVisitor {
   struct Surroundings {
     std::function<std::optional<std::vector<uint8_t>>(uint64_t file, uint64_t offset, uint64_t size)> read_file;
     std::function<void(NewThread)> made;
-    std::function<std::optional<uint32_t>(uint64_t handle)> thread_of;  // by its pthread_t
-    std::optional<int> exit_code;                                       // of the process
-    uint64_t last_block = UINT64_MAX;                                   // how many blocks are certain
+    JoinedThreads joined;
+    std::optional<int> exit_code;      // of the process
+    uint64_t last_block = UINT64_MAX;  // how many blocks are certain
     // Of the thread that failed: behind the certain blocks it went on up to the instruction that it died of.
     struct Death {
       std::optional<uint64_t> address;  // that was accessed
@@ -80,7 +81,8 @@ class ThreadInterpreter : public PathVisitor {
   void take_branch(const llvm::Instruction& terminator, const llvm::BasicBlock& next);
   void pass_arguments(const llvm::CallBase& call, const FunctionOps& callee);
   void set_result(const llvm::CallBase& call, const ReturnedEntry& entry);
-  void forget_untold(const llvm::CallBase& call, const CallPlan& plan);
+  void reach_callback();
+  void forget_written(const llvm::CallBase& call, llvm::function_ref<bool(const MemoryEffect&)> which);
   void apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry);
   std::optional<uint64_t> argument(const llvm::CallBase& call, int number);
   std::optional<uint64_t> amount(const llvm::CallBase& call, const Extent& extent);
@@ -99,6 +101,7 @@ class ThreadInterpreter : public PathVisitor {
   std::vector<EnteredBy> entered_;
   std::vector<std::pair<size_t, Pending>> pending_;  // calls under way, by depth of frames
   std::optional<Pending> pending_sync_;
+  std::set<size_t> called_back_;              // calls under way that have, by depth of frames
   std::set<uint64_t> once_runs_;              // pthread_once: functions that this thread runs
   std::map<uint64_t, uint32_t> mutex_kinds_;  // by the address of the attributes
   std::vector<SyncEntry> at_exit_;

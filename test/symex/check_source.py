@@ -20,7 +20,7 @@ def main():
     parser.add_argument("--problem", default="", help="the text that the oracle must say")
     parser.add_argument("file")
     options = parser.parse_args()
-    executable = options.file.removesuffix(".c")
+    executable = os.path.abspath(options.file).removesuffix(".c")
     if subprocess.run(["heddle", "cc", "-std=gnu11", f"-O{options.level}", "-g", "-w", "-pthread", options.file, "-o", executable], capture_output=True, check=False).returncode:
         sys.exit(2)
     variant = "record-order" + ("" if options.policy == "standard" else "-" + options.policy)

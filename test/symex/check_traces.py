@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Checks symbolic traces: is what the interpreter computes along a recorded path what the recording says?
 
-    check_traces.py [--order] [--programs] [--semantics] [--torture] [--seeds FIRST-LAST] [--racing FIRST-LAST] [--policy P] SCRATCH [PATTERN...]
+    check_traces.py [--order] [--programs] [--semantics] [--torture] [--seeds FIRST-LAST] [--racing FIRST-LAST] [--kept] [--policy P] SCRATCH
+                    [PATTERN...]
 
-The programs are those of test/record/check_programs.py, and racing ones (test/model/racing_programs). Each is recorded once (heddle record); trace_of
+The programs are those of test/record/check_programs.py, racing ones (test/model/racing_programs), and small ones whose traces were wrong once (programs).
+Each is recorded once (heddle record); trace_of
 makes the trace.
 Every branch that was computed must go where the thread went, every value that was logged must be the computed one, and
 the trace must fit together.
@@ -40,6 +42,13 @@ def tool(name):
     return os.path.join(os.environ["HEDDLE_BUILD"], "test-tools", name) if "HEDDLE_BUILD" in os.environ else name
 
 
+def kept_jobs():
+    folder = os.path.join(HERE, "programs")
+    for source in sorted(os.listdir(folder)):
+        for level in check_programs.LEVELS:
+            yield check_programs.Job(source.removesuffix(".c") + level, os.path.join(folder, source), ["cc", "-std=gnu11", level, "-g"])
+
+
 def trace(options, executable, name, arguments):
     """Records one run and checks its trace: (summary line, problem or None)."""
     recording = os.path.join(options.scratch, name + ".rec")
@@ -72,7 +81,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scratch")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
-    for name in ("programs", "torture", "semantics"):
+    for name in ("programs", "torture", "semantics", "kept"):
         parser.add_argument("--" + name, action="store_true")
     parser.add_argument("--order", action="store_true", help="compare with the order that really happened")
     parser.add_argument("--all", action="store_true", help="also those that are known not to be exact")
@@ -87,6 +96,8 @@ def main():
     os.makedirs(options.scratch, exist_ok=True)
     left_out = set() if options.all else NOT_EXACT | NOT_EXACT_IN_ORDER if options.order else NOT_EXACT
     jobs = [job for job in check_programs.collect(options) if job.name.removesuffix("_fixed") not in left_out]
+    if options.kept:
+        jobs += kept_jobs()
     if options.racing:
         jobs += batches.jobs(options.racing, check_programs.Job)
     checker = check_programs.Checker(options)

@@ -109,11 +109,13 @@ class Oracle {
       ++events;
       if (!problem_.empty()) return problem_;
     }
+    std::string stuck;
     for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
       if (execution.next_event(t) == trace_.threads[t].events.size()) continue;
       const Evaluation refused = *execution.refusal({.thread = t, .event = execution.next_event(t)});
-      return "nothing is possible any more: " + refused.text(trace_);
+      stuck += fmt::format("nothing is possible any more: {}\n", refused.text(trace_));
     }
+    if (!stuck.empty()) return stuck;
     const Evaluation end = execution.finish();
     undecided = end.undecided;
     return end.kind == Evaluation::Kind::holds ? "" : end.text(trace_);
