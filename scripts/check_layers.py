@@ -12,7 +12,7 @@ ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 
 LAYERS = {
     "base": 0, "abi": 0,
-    "runtime": 1, "image": 1, "schedule": 1,
+    "runtime": 1, "image": 1, "schedule": 1, "library_models": 1,
     "program": 2,
     "instrument": 3, "recording": 3, "pt": 3, "coredump": 3,
     "wrapper": 4, "build": 4, "trace": 4,

@@ -13,6 +13,7 @@
 #include "instrument/leap.h"
 #include "instrument/record.h"
 #include "program/effects.h"
+#include "program/library_models.h"
 
 namespace heddle {
 namespace {
@@ -21,10 +22,12 @@ fs::path runtime_archive(const VariantRecipe& recipe) {
   return executable_path().parent_path().parent_path() / "lib/heddle" / fmt::format("lib{}.a", recipe.runtime);
 }
 
-// What library functions do decides where hooks stand, and the user can say it (effects.h).
-Result<std::string> effects_key() {
+// What library functions do decides where hooks stand, and the user can say it (effects.h); models of them
+// become part of the program (library_models.h).
+Result<std::string> library_key() {
   Sha256 hash;
   for (const fs::path& file : HEDDLE_TRY(EffectsTable::files())) hash.update(HEDDLE_TRY(read_file(file)));
+  for (const fs::path& file : HEDDLE_TRY(library_model_files())) hash.update(HEDDLE_TRY(read_file(file)));
   return hash.hex().substr(0, 12);
 }
 
@@ -112,7 +115,7 @@ Result<const VariantRecipe*> find_variant(std::string_view name) {
 Result<Variant> obtain_variant(const fs::path& program_path, const VariantRecipe& recipe) {
   // The key is read from the file before the (slower) program is loaded: a hit costs one hash.
   VariantKey key = HEDDLE_TRY(variant_key(program_path, recipe.name, runtime_archive(recipe)));
-  key += "-" + HEDDLE_TRY(effects_key());
+  key += "-" + HEDDLE_TRY(library_key());
   VariantCache cache = HEDDLE_TRY(VariantCache::open());
   return cache.obtain(key, [&](const fs::path& folder) -> Result<void> {
     const std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(program_path));

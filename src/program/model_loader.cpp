@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "image/elf_file.h"
+#include "program/library_models.h"
 #include "program/link_rules.h"
 
 namespace heddle {
@@ -167,6 +168,20 @@ Result<Linking> link_records(std::string_view modules, std::string_view links, c
   return out;
 }
 
+// Ids follow from the models too, so the identity names those that were used.
+Result<void> add_library_models(LoadedModel& model) {
+  std::vector<std::string> bitcode;
+  for (const fs::path& file : HEDDLE_TRY(library_model_files())) bitcode.push_back(HEDDLE_TRY(read_file(file)));
+  const std::vector<size_t> used =
+      HEDDLE_TRY(link_library_models(*model.module, bitcode, model.foreign_functions));
+  if (used.empty()) return {};
+  Sha256 hash;
+  hash.update(model.identity);
+  for (const size_t i : used) hash.update(bitcode[i]);
+  model.identity = hash.hex().substr(0, 32);
+  return {};
+}
+
 }  // namespace
 
 Result<LoadedModel> link_model(std::string_view modules, std::string_view links, const std::string& name) {
@@ -190,6 +205,7 @@ Result<LoadedModel> load_model(const std::filesystem::path& binary) {
   for (const ElfSymbol& symbol : elf->functions())
     if (!linking.defined.contains(symbol.name) && !is_startup_code(symbol.name))
       model.foreign_functions.push_back(symbol.name);
+  HEDDLE_TRY(add_library_models(model));
   return model;
 }
 
