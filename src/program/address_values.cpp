@@ -79,15 +79,25 @@ class Graph {
   }
 
   void find_calls() {
+    for (const llvm::Function& function : module_)
+      if (followed(function) && function.hasAddressTaken())
+        reached_by_pointer_[function.getFunctionType()].push_back(&function);
     for (const llvm::Function& function : module_) {
       if (!followed(function)) continue;
       for (const llvm::Instruction& instruction : llvm::instructions(function)) {
         const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
         if (call == nullptr) continue;
-        const CallInfo info = classify_call(*call, effects_);
-        if (info.cls == CallClass::inside) calls_[info.callee].push_back(call);
+        for (const llvm::Function* callee : callees(*call)) calls_[callee].push_back(call);
       }
     }
+  }
+
+  // Functions of the program that the call may lead to.
+  llvm::ArrayRef<const llvm::Function*> callees(const llvm::CallBase& call) {
+    const CallInfo info = classify_call(call, effects_);
+    if (info.cls == CallClass::indirect) return reached_by_pointer_[call.getFunctionType()];
+    if (info.cls != CallClass::inside || !followed(*info.callee)) return {};
+    return only_callee_ = info.callee;
   }
 
   Node* node(const llvm::Value& value) {
@@ -186,15 +196,13 @@ class Graph {
   }
 
   void follow_call(const llvm::CallBase& call) {
-    const CallInfo info = classify_call(call, effects_);
-    if (info.cls == CallClass::intrinsic) {
+    if (classify_call(call, effects_).cls == CallClass::intrinsic)
       for (const llvm::Use& argument : call.args()) want(argument);
-    } else if (info.cls == CallClass::inside && followed(*info.callee)) {
-      for (const llvm::BasicBlock& block : *info.callee)
+    for (const llvm::Function* callee : callees(call))
+      for (const llvm::BasicBlock& block : *callee)
         if (const auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
             end && end->getReturnValue())
           want(end->getReturnValue());
-    }
   }
 
   // ---- prices
@@ -218,6 +226,9 @@ class Graph {
   llvm::function_ref<bool(const llvm::Function&)> recorded_;
   llvm::DenseSet<const llvm::Instruction*> shared_;  // reads of shared memory that are not settled
   llvm::DenseMap<const llvm::Function*, std::vector<const llvm::CallBase*>> calls_;
+  // Functions whose address is taken, by type: calls through pointers lead to those of their type.
+  llvm::DenseMap<const llvm::FunctionType*, std::vector<const llvm::Function*>> reached_by_pointer_;
+  const llvm::Function* only_callee_ = nullptr;  // what callees() gave last
   std::vector<Node> values_;
   llvm::DenseMap<const llvm::Value*, uint32_t> numbers_;
   size_t at_ = 0;

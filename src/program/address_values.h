@@ -2,9 +2,10 @@
 // so that every address is concrete for whoever follows the path of a thread (D4).
 //
 // Followed backwards from every address, and from sizes of copies and allocations: through arithmetic, casts,
-// phis, selects, members, arguments and results of direct calls inside the program, and stack slots whose
-// address a load or store uses directly (local variables at -O0). Not followed: through other memory. A value
-// that went through memory of the thread's own is computed by the interpreter there.
+// phis, selects, members, arguments and results of calls inside the program (through a pointer: of every
+// function of that type whose address is taken), and stack slots whose address a load or store uses directly
+// (local variables at -O0). Not followed: through other memory. A value that went through memory of the
+// thread's own is computed by the interpreter there.
 //
 // What begins at a read of shared memory that is not settled (settled_memory.h) is unknown; so on every way
 // from such a read to an address something must be logged. A value is known if it is logged, or if all that it

@@ -228,6 +228,32 @@ TEST(AddressValues, ArgumentsAreFollowedToTheCallers) {
             "p");
 }
 
+TEST(AddressValues, CallsThroughPointersMayLeadToFunctionsOfTheirType) {
+  // The result of a comparison function, and an index that a function gets.
+  EXPECT_EQ(logged(R"(
+    @function = constant ptr @compare
+    @other = constant ptr @use
+    define i32 @compare(ptr %a) {
+      %x = load i32, ptr @number
+      ret i32 %x
+    }
+    define void @use(i32 %index) {
+      %to = getelementptr i8, ptr @number, i32 %index
+      store i8 0, ptr %to
+      ret void
+    }
+    define void @f(ptr %compare, ptr %use, ptr %p) {
+      %r = call i32 %compare(ptr null)
+      %from_left = icmp slt i32 %r, 0
+      %q = select i1 %from_left, ptr %p, ptr @number
+      store i8 0, ptr %q
+      %i = load i32, ptr @number
+      call void %use(i32 %i)
+      ret void
+    })"),
+            "from_left i");
+}
+
 TEST(AddressValues, PartsOfWhatCannotBeLogged) {
   EXPECT_EQ(logged_in(R"(
     %pair = cmpxchg ptr @number, i64 1, i64 2 seq_cst seq_cst

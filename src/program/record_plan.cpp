@@ -244,10 +244,13 @@ CallPlan RecordPlan::Builder::plan_external(const llvm::CallBase& call, CallPlan
 }
 
 bool RecordPlan::Builder::may_call_back(const CallInfo& info) const {
-  if (libraries_call_by_name_ || info.effects == nullptr || !info.effects->calls.empty()) return true;
+  if (info.effects == nullptr || !info.effects->calls.empty()) return true;
+  // What follows from its arguments alone was not computed by the program's code.
+  if (info.effects->pure) return false;
+  if (libraries_call_by_name_) return true;
   if (info.effects->sync == HEDDLE_SYNC_once || runs_kept_code(info.callee->getName())) return true;
   // Virtual functions of the program's own classes: a stream with a buffer of its own.
-  return is_library_cxx(*info.callee) && !info.effects->pure && info.cls == CallClass::known_external;
+  return is_library_cxx(*info.callee) && info.cls == CallClass::known_external;
 }
 
 bool RecordPlan::Builder::may_not_return(const llvm::CallBase& call, const CallInfo& info) const {
