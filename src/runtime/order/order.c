@@ -15,8 +15,9 @@
 #include "abi/order.h"
 #include "runtime/record/runtime.h"
 
-#define PIECE ((uint64_t)1 << 18) /* bytes of the file that are mapped at a time */
-#define LONG_HELD 200000000ull    /* ticks */
+/* bytes of the file that are mapped at a time: whole entries, whole pages */
+#define PIECE (4096 * sizeof(struct heddle_order_entry))
+#define LONG_HELD 200000000ull /* ticks */
 
 RT_TLS uint32_t heddle_control_site;
 
@@ -101,7 +102,6 @@ static bool map_piece(void) {
   mine.file_end += PIECE;
   return true;
 }
-_Static_assert(((uint64_t)1 << 18) % 4096 == 0, "pieces are pages");
 
 static void begin(enum heddle_event_kind kind, const void* at, uint64_t size, uint32_t site) {
   if (!rt.buffered || rt_now == NULL || rt_now->level != 0) return;
