@@ -91,6 +91,10 @@ Result<Guide> guide_of(const Trace& trace, std::span<const OrderItem> order) {
       guide.steps.back() = step;
     else
       guide.steps.push_back(step);
+    // At once: a signal that comes before the thread has the mutex again must not wake it.
+    if (event.kind == EventKind::wait_begin && item.event + 1 < thread.events.size() &&
+        thread.events[item.event + 1].kind == EventKind::wait_timeout)
+      guide.steps.push_back({.kind = GuideStep::Kind::timeout, .thread = item.thread});
   }
   return guide;
 }

@@ -39,6 +39,24 @@ TEST(OrderGuide, OneStepForEachStretchOfAThread) {
   EXPECT_EQ(guide->steps, expected);
 }
 
+TEST(OrderGuide, AWaitThatEndsByItsTimeIsOverAtOnce) {
+  TraceBuilder builder(2);
+  builder.trace.threads[0].places = {{}, {.instruction = 5}};
+  builder.trace.threads[1].name = "0.1";
+  builder.trace.threads[1].places = {{}, {.instruction = 8}};
+  builder.add(0, Event{.kind = EventKind::signal, .place = 1, .occurrence = 1});
+  builder.add(1, Event{.kind = EventKind::wait_begin, .place = 1, .occurrence = 1});
+  builder.add(1, Event{.kind = EventKind::wait_timeout, .place = 1, .occurrence = 2});
+  const Result<Guide> guide = guide_of(builder.trace, std::vector<OrderItem>{{1, 0}, {0, 0}, {1, 1}});
+  ASSERT_TRUE(guide);
+  using Kind = GuideStep::Kind;
+  const std::vector<GuideStep> expected = {{Kind::run, 1, HEDDLE_TARGET_sync, 8, 1},
+                                           {.kind = Kind::timeout, .thread = 1},
+                                           {Kind::run, 0, HEDDLE_TARGET_sync, 5, 1},
+                                           {Kind::run, 1, HEDDLE_TARGET_timeout, 8, 2}};
+  EXPECT_EQ(guide->steps, expected);
+}
+
 TEST(OrderGuide, AThreadWithoutItsCreator) {
   Trace trace = two_threads();
   trace.threads[1].name = "0.4.1";

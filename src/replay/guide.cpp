@@ -5,6 +5,21 @@
 #include "base/result.h"
 
 namespace heddle {
+namespace {
+
+heddle_step_kind kind_of(GuideStep::Kind kind) {
+  switch (kind) {
+    case GuideStep::Kind::run:
+      return HEDDLE_STEP_run_to;
+    case GuideStep::Kind::flush:
+      return HEDDLE_STEP_flush_to;
+    case GuideStep::Kind::timeout:
+      return HEDDLE_STEP_timeout;
+  }
+  return HEDDLE_STEP_run_to;
+}
+
+}  // namespace
 
 GivenSteps given_steps(const Guide& guide) {
   GivenSteps out;
@@ -21,7 +36,7 @@ GivenSteps given_steps(const Guide& guide) {
   }
   for (const GuideStep& step : guide.steps) {
     heddle_step raw{};
-    raw.kind = step.kind == GuideStep::Kind::run ? HEDDLE_STEP_run_to : HEDDLE_STEP_flush_to;
+    raw.kind = static_cast<uint8_t>(kind_of(step.kind));
     raw.target = static_cast<uint8_t>(step.target);
     raw.thread = static_cast<uint16_t>(step.thread);
     raw.site = step.site;

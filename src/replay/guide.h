@@ -13,8 +13,9 @@ namespace heddle {
 
 struct GuideStep {
   enum class Kind : uint8_t {
-    run,    // the thread goes on until it has performed the event
-    flush,  // the store becomes visible
+    run,      // the thread goes on until it has performed the event
+    flush,    // the store becomes visible
+    timeout,  // the time of the wait that the thread is in is over
   };
   Kind kind = Kind::run;
   uint32_t thread = 0;                             // in Guide::threads
