@@ -128,6 +128,7 @@ void no_effect(Machine&, const Op&) {}
 
 std::optional<uint64_t> Machine::address(const Cell& cell, const Op& op) {
   if (!cell.expression) return cell.bits;
+  if (const std::optional<uint64_t> value = recorded_value(cell.expression)) return value;
   unknown(1, fmt::format("an address that depends on shared memory ({})", op.instruction->getOpcodeName()));
   return std::nullopt;
 }
@@ -335,18 +336,33 @@ Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, con
   return event;
 }
 
+std::optional<uint64_t> Machine::recorded_value(Expr e) const {
+  const ExprNode& node = trace.pool.node(e);
+  if (node.width > 64) return std::nullopt;
+  if (trace.pool.is_constant(e)) return trace.pool.constant_bits(e);
+  if (const auto found = recorded_.find(e.number); found != recorded_.end()) return found->second;
+  if (node.op != ExprOp::add && node.op != ExprOp::mul) return std::nullopt;
+  const std::optional<uint64_t> a = recorded_value(Expr{node.a});
+  const std::optional<uint64_t> b = a ? recorded_value(Expr{node.b}) : std::nullopt;
+  if (!b) return std::nullopt;
+  return (node.op == ExprOp::add ? *a + *b : *a * *b) & low_bits(node.width);
+}
+
 void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
+  if (const std::optional<uint64_t> at = recorded_value(address)) return load(*at, type, to, op);
   const auto bytes = static_cast<unsigned>(type.bytes);
   symbolic_event(EventKind::read, address, bytes, op);
   set_leaves(type, pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8), to);
 }
 
 void Machine::store(Expr address, const ValueLayout& type, const Cell* from, const Op& op) {
+  if (const std::optional<uint64_t> at = recorded_value(address)) return store(*at, type, from, op);
   const Expr whole = whole_value(type, from);
   symbolic_event(EventKind::write, address, static_cast<unsigned>(type.bytes), op).value = whole;
 }
 
 Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
+  if (const std::optional<uint64_t> at = recorded_value(address)) return update(*at, bits, op, change);
   const unsigned bytes = (bits + 7) / 8;
   symbolic_event(EventKind::update, address, bytes, op);
   const auto index = static_cast<uint32_t>(trace.events.size() - 1);
@@ -540,6 +556,7 @@ void Machine::must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t
     const Expr same = pool().binary(ExprOp::eq, cell->expression, pool().constant(value, bits));
     if (!pool().is_constant(same)) {
       add_constraint(kind, same);
+      recorded_[cell->expression.number] = value;
     } else if (pool().constant_bits(same) == 0) {
       mismatch(fmt::format("{} was recorded, which is impossible", value));
     }

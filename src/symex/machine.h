@@ -164,9 +164,13 @@ class Machine {
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
   Object object_of(Expr address) const;
+  // The value of an expression if it follows from values that were recorded: of these, what went through memory
+  // of the thread's own meanwhile is an expression again when it is read there.
+  std::optional<uint64_t> recorded_value(Expr e) const;
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 
   std::vector<Cell> stack_;
+  llvm::DenseMap<uint32_t, uint64_t> recorded_;  // values of expressions
   std::set<uint64_t> written_locks_;
   std::map<uint64_t, uint64_t> stack_objects_;  // the newest at each address, with its size
   uint64_t error_at_ = 0;
