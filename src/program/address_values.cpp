@@ -26,6 +26,18 @@ bool loggable(const llvm::Value& value) {
   return !llvm::isa<llvm::CallBase>(instruction) || llvm::isa<llvm::IntrinsicInst>(instruction);
 }
 
+bool is_unknown(const Access& access) {
+  return access.sharing == Sharing::shared && !access.settled;
+}
+
+// Without optimisation, small objects (iterators, pairs, locks) live in memory: what they hold may have come
+// from shared memory just before.
+bool went_through_memory(const Access& access) {
+  return access.sharing == Sharing::private_stack &&
+         access.instruction->getFunction()->hasFnAttribute(llvm::Attribute::OptimizeNone) &&
+         !llvm::isa<llvm::AllocaInst>(access.pointer);
+}
+
 // The graph of the values that addresses follow from.
 class Graph {
  public:
@@ -33,8 +45,8 @@ class Graph {
         llvm::function_ref<bool(const llvm::Function&)> recorded)
       : module_(module), effects_(effects), recorded_(recorded) {
     for (const Access& access : sharing.accesses)
-      if (access.sharing == Sharing::shared && access.kind != AccessKind::write && !access.settled)
-        shared_.insert(access.instruction);
+      if (access.kind != AccessKind::write && (is_unknown(access) || went_through_memory(access)))
+        sources_.insert(access.instruction);
     find_calls();
     for (const llvm::Function& function : module_) {
       if (!followed(function)) continue;
@@ -75,7 +87,7 @@ class Graph {
   }
   bool is_source(const llvm::Value& value) const {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
-    return instruction != nullptr && shared_.contains(instruction);
+    return instruction != nullptr && sources_.contains(instruction);
   }
 
   void find_calls() {
@@ -224,7 +236,7 @@ class Graph {
   const llvm::Module& module_;
   const EffectsTable& effects_;
   llvm::function_ref<bool(const llvm::Function&)> recorded_;
-  llvm::DenseSet<const llvm::Instruction*> shared_;  // reads of shared memory that are not settled
+  llvm::DenseSet<const llvm::Instruction*> sources_;
   llvm::DenseMap<const llvm::Function*, std::vector<const llvm::CallBase*>> calls_;
   // Functions whose address is taken, by type: calls through pointers lead to those of their type.
   llvm::DenseMap<const llvm::FunctionType*, std::vector<const llvm::Function*>> reached_by_pointer_;

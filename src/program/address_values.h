@@ -5,7 +5,8 @@
 // phis, selects, members, arguments and results of calls inside the program (through a pointer: of every
 // function of that type whose address is taken), and stack slots whose address a load or store uses directly
 // (local variables at -O0). Not followed: through other memory. A value that went through memory of the
-// thread's own is computed by the interpreter there.
+// thread's own is computed by the interpreter there. In code that is not optimised all that is put into an
+// object goes through memory; there, reads of objects on the stack count as unknown.
 //
 // What begins at a read of shared memory that is not settled (settled_memory.h) is unknown; so on every way
 // from such a read to an address something must be logged. A value is known if it is logged, or if all that it

@@ -195,6 +195,20 @@ TEST(AddressValues, LocalVariablesInStackSlots) {
             "index");
 }
 
+TEST(AddressValues, ObjectsOfCodeThatIsNotOptimised) {
+  const std::string code = R"(
+    %iterator = alloca { i64, ptr }
+    %field = getelementptr { i64, ptr }, ptr %iterator, i64 0, i32 1
+    %p = load ptr, ptr @global
+    store ptr %p, ptr %field
+    %q = load ptr, ptr %field
+    %x = load i64, ptr %q
+    ret void
+    })";
+  EXPECT_EQ(logged("define void @f() optnone noinline {\n" + code), "q");
+  EXPECT_EQ(logged("define void @f() {\n" + code), "");
+}
+
 TEST(AddressValues, ListsAreLoggedLinkByLink) {
   EXPECT_EQ(logged(R"(define void @f() {
   start:
