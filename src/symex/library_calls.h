@@ -11,6 +11,9 @@ namespace heddle {
 // A call of which nothing is known: whatever it may write is not known any more.
 void unknown_call(Machine& machine, const Op& op);
 
+// free and its like.
+void release_call(Machine& machine, const Op& op);
+
 // Up to a zero byte or the limit; none if a byte is not concrete.
 std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t limit);
 

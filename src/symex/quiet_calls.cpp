@@ -40,15 +40,6 @@ const Effects* effects_of(Machine& machine, const llvm::CallBase& call) {
   return machine.code.plan().call(call).info.effects;
 }
 
-void release(Machine& machine, const Op& op) {
-  const llvm::CallBase& call = call_of(op);
-  const int pointer = effects_of(machine, call)->allocation_pointer;
-  const std::optional<uint64_t> at =
-      machine.address(*machine.value(*call.getArgOperand(static_cast<unsigned>(pointer))), op);
-  if (at && *at == 0) machine.unpass(op);
-  if (at && *at != 0) machine.release_block(*at);
-}
-
 // ---- copies and fills
 
 struct BlockCall {
@@ -339,6 +330,15 @@ bool is_string_copy(llvm::StringRef name) {
 
 }  // namespace
 
+void release_call(Machine& machine, const Op& op) {
+  const llvm::CallBase& call = call_of(op);
+  const int pointer = effects_of(machine, call)->allocation_pointer;
+  const std::optional<uint64_t> at =
+      machine.address(*machine.value(*call.getArgOperand(static_cast<unsigned>(pointer))), op);
+  if (at && *at == 0) machine.unpass(op);
+  if (at && *at != 0) machine.release_block(*at);
+}
+
 void unknown_call(Machine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   if (const Effects* effects = effects_of(machine, call)) {
@@ -368,7 +368,8 @@ std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t lim
 }
 
 OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan) {
-  if (plan.info.effects != nullptr && plan.info.effects->allocation == AllocationKind::release) return release;
+  if (plan.info.effects != nullptr && plan.info.effects->allocation == AllocationKind::release)
+    return release_call;
   const std::string name = name_of(call);
   if (block_call(name)) return copy_block;
   if (is_string_copy(name)) return copy_string;

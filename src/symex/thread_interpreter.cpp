@@ -5,6 +5,7 @@
 #include "program/pointer_flow.h"
 #include "program/source_place.h"
 #include "program/stored_bytes.h"
+#include "symex/library_calls.h"
 
 namespace heddle {
 
@@ -349,6 +350,8 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
   forget_written(call, [&](const MemoryEffect& effect) {  // the recording holds the rest
     return llvm::none_of(plan.ranges, [&](const WrittenRange& range) { return range.effect == &effect; });
   });
+  if (effects != nullptr && effects->allocation == AllocationKind::release)
+    return release_call(machine_, next_op());
   if (effects == nullptr || !entry.result || *entry.result == 0) return;
   if (plan.info.callee->getName() == "__errno_location") machine_.find_error(*entry.result);
   if (effects->allocation == AllocationKind::allocate) {
