@@ -47,6 +47,8 @@ class Graph {
     for (const Access& access : sharing.accesses)
       if (access.kind != AccessKind::write && (is_unknown(access) || went_through_memory(access)))
         sources_.insert(access.instruction);
+    for (const ArgumentAccess& access : sharing.argument_accesses)
+      if (access.sharing == Sharing::shared && is_computed(*access.call)) sources_.insert(access.call);
     find_calls();
     for (const llvm::Function& function : module_) {
       if (!followed(function)) continue;
@@ -88,6 +90,12 @@ class Graph {
   bool is_source(const llvm::Value& value) const {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
     return instruction != nullptr && sources_.contains(instruction);
+  }
+
+  // What it gives follows from its arguments and from memory that it reads: it is not recorded.
+  bool is_computed(const llvm::CallBase& call) const {
+    const CallInfo info = classify_call(call, effects_);
+    return info.cls == CallClass::known_external && info.effects->pure;
   }
 
   void find_calls() {
@@ -208,7 +216,7 @@ class Graph {
   }
 
   void follow_call(const llvm::CallBase& call) {
-    if (classify_call(call, effects_).cls == CallClass::intrinsic)
+    if (classify_call(call, effects_).cls == CallClass::intrinsic || is_computed(call))
       for (const llvm::Use& argument : call.args()) want(argument);
     for (const llvm::Function* callee : callees(call))
       for (const llvm::BasicBlock& block : *callee)

@@ -8,15 +8,15 @@
 // thread's own is computed by the interpreter there. In code that is not optimised all that is put into an
 // object goes through memory; there, reads of objects on the stack count as unknown.
 //
-// What begins at a read of shared memory that is not settled (settled_memory.h) is unknown; so on every way
-// from such a read to an address something must be logged. A value is known if it is logged, or if all that it
-// follows from is known (phis too, along the path). The cheapest set is a minimum vertex cut of the graph of
-// values, where a value costs its bytes in the log (stored_bytes.h) and a little for being written at all,
-// times 8 for each loop around it: an index that a loop computes from many bytes is logged once behind the
-// loop, a remainder and not the number it is taken of, a comparison that decides which of two pointers goes on
-// and not what it compares, a pointer whose fields are used often and not the addresses of the fields. Among
-// equals those nearest to the reads are taken. The cut is found by maximum flow (Ford and Fulkerson 1956; Dinic
-// 1970), over the whole program.
+// What begins at a read of shared memory that is not settled (settled_memory.h), also by a library function
+// whose result is computed from it (memcmp), is unknown; so on every way from such a read to an address
+// something must be logged. A value is known if it is logged, or if all that it follows from is known (phis
+// too, along the path). The cheapest set is a minimum vertex cut of the graph of values, where a value costs
+// its bytes in the log (stored_bytes.h) and a little for being written at all, times 8 for each loop around it:
+// an index that a loop computes from many bytes is logged once behind the loop, a remainder and not the number
+// it is taken of, a comparison that decides which of two pointers goes on and not what it compares, a pointer
+// whose fields are used often and not the addresses of the fields. Among equals those nearest to the reads are
+// taken. The cut is found by maximum flow (Ford and Fulkerson 1956; Dinic 1970), over the whole program.
 #pragma once
 
 #include <llvm/ADT/DenseSet.h>

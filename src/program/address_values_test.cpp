@@ -268,6 +268,23 @@ TEST(AddressValues, CallsThroughPointersMayLeadToFunctionsOfTheirType) {
             "from_left i");
 }
 
+TEST(AddressValues, WhatLibrariesComputeFromSharedMemory) {
+  EXPECT_EQ(logged_in(R"(
+    %own = alloca [8 x i8]
+    store i64 0, ptr %own
+    %l = call i64 @strlen(ptr %own)
+    %a = getelementptr i8, ptr @number, i64 %l
+    store i8 0, ptr %a
+    %m = call i64 @strlen(ptr @number)
+    %more = icmp ugt i64 %m, 3
+    %q = select i1 %more, ptr %own, ptr @number
+    store i8 0, ptr %q
+    %r = call i64 @read(i32 0, ptr @number, i64 1)
+    %b = getelementptr i8, ptr @number, i64 %r
+    store i8 0, ptr %b)"),
+            "more");
+}
+
 TEST(AddressValues, PartsOfWhatCannotBeLogged) {
   EXPECT_EQ(logged_in(R"(
     %pair = cmpxchg ptr @number, i64 1, i64 2 seq_cst seq_cst

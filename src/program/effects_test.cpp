@@ -154,7 +154,8 @@ TEST(ShippedTable, SpotChecks) {
        "set errno, "
        "pure"},
       {"__isoc99_sscanf",
-       "reads arg0 (string), reads arg1 (string), writes varargs (by the format arg1), may set errno, pure"},
+       "reads arg0 (string), reads arg1 (string), writes varargs (by the format arg1), may set errno, brings "
+       "data from outside"},
       {"fgets",
        "writes arg0 (arg1 bytes), updates arg2 (object), returns arg0, may set errno, may block, brings data "
        "from "
