@@ -65,5 +65,6 @@ Finding check_compiler_wrapper(const Machine& machine);
 Finding check_plugin(const Machine& machine);
 Finding check_runtimes(const Machine& machine);
 Finding check_effects_table(const Machine& machine);
+Finding check_library_models(const Machine& machine);
 
 }  // namespace heddle

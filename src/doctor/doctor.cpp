@@ -56,6 +56,7 @@ constexpr Entry kChecks[] = {
     {"plugin", CheckGroup::heddle, "clang plugin", essential, check_plugin},
     {"runtimes", CheckGroup::heddle, "runtimes", essential, check_runtimes},
     {"effects_table", CheckGroup::heddle, "effects table", essential, check_effects_table},
+    {"library_models", CheckGroup::heddle, "library models", essential, check_library_models},
 };
 
 Json check_json(const Check& check) {

@@ -189,12 +189,10 @@ TEST(Doctor, CacheNotWritable) {
 
 TEST(Doctor, PartsMissing) {
   const std::vector<std::pair<std::string, std::string>> parts = {
-      {"bin/heddle-cc", "compiler_wrapper"},
-      {"lib/heddle/heddle-embed.so", "plugin"},
-      {"lib/heddle/libheddle-count.a", "runtimes"},
-      {"lib/heddle/libheddle-control.a", "runtimes"},
-      {"lib/heddle/libheddle-record.a", "runtimes"},
-      {"share/heddle/effects.table", "effects_table"}};
+      {"bin/heddle-cc", "compiler_wrapper"},         {"lib/heddle/heddle-embed.so", "plugin"},
+      {"lib/heddle/libheddle-count.a", "runtimes"},  {"lib/heddle/libheddle-control.a", "runtimes"},
+      {"lib/heddle/libheddle-record.a", "runtimes"}, {"share/heddle/effects.table", "effects_table"},
+      {"share/heddle/models", "library_models"}};
   for (const auto& [part, id] : parts) {
     FakeMachine machine;
     machine.forbidden["/opt/heddle/" + part] = "Permission denied";
@@ -238,7 +236,7 @@ TEST(Doctor, Text) {
                "\x1b[31mmissing\x1b[0m  gdb");
   machine.present.clear();
   EXPECT_PRED2(has, doctor_text(examine(machine)),
-               "; heddle cannot work without: compiler_wrapper, plugin, runtimes, effects_table\n");
+               "; heddle cannot work without: compiler_wrapper, plugin, runtimes, effects_table, library_models\n");
 }
 
 TEST(Doctor, JsonHasStableKeys) {

@@ -101,7 +101,8 @@ inline FakeMachine::FakeMachine() {
   for (const char* cap : {"psb_cyc", "mtc", "ip_filtering", "ptwrite"}) files[kFakePt + "/caps/" + cap] = "1\n";
   for (const char* part :
        {"bin/heddle-cc", "bin/heddle-c++", "lib/heddle/heddle-embed.so", "lib/heddle/libheddle-count.a",
-        "lib/heddle/libheddle-control.a", "lib/heddle/libheddle-record.a", "share/heddle/effects.table"})
+        "lib/heddle/libheddle-control.a", "lib/heddle/libheddle-record.a", "share/heddle/effects.table",
+        "share/heddle/models"})
     present.insert(std::string("/opt/heddle/") + part);
   present.insert(kFakePt);
   present.insert("/sys/bus/event_source/devices");

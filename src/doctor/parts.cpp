@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kInstall = "make  (in heddle's source folder; or install heddle again as a whole)";
 
-std::filesystem::path part(const Machine& machine, const char* place) {
+std::filesystem::path part(const Machine& machine, const std::string& place) {
   return machine.executable().parent_path().parent_path() / place;
 }
 
@@ -19,6 +19,19 @@ std::filesystem::path plugin_path(const Machine& machine) {
 
 std::string problem_text(const std::filesystem::path& path, const std::string& problem) {
   return fmt::format("{}: {}", path.string(), problem);
+}
+
+// What lies in share/heddle, or in HEDDLE_SHARE.
+Finding check_shared(const Machine& machine, const std::string& name) {
+  const std::filesystem::path path = part(machine, "share/heddle/" + name);
+  const std::string problem = machine.access_problem(path, Right::read);
+  if (problem.empty()) return fine(path.string());
+  const std::string share = machine.environment("HEDDLE_SHARE");
+  const std::filesystem::path other = std::filesystem::path(share) / name;
+  if (!share.empty() && machine.access_problem(other, Right::read).empty())
+    return fine(other.string() + " (from HEDDLE_SHARE)");
+  return missing(problem_text(path, problem), "show and every verb that analyses a program fail",
+                 "export HEDDLE_SHARE=FOLDER_WITH_" + name + "  (or install heddle again as a whole)");
 }
 
 }  // namespace
@@ -66,15 +79,11 @@ Finding check_runtimes(const Machine& machine) {
 }
 
 Finding check_effects_table(const Machine& machine) {
-  const std::filesystem::path path = part(machine, "share/heddle/effects.table");
-  const std::string problem = machine.access_problem(path, Right::read);
-  if (problem.empty()) return fine(path.string());
-  const std::string share = machine.environment("HEDDLE_SHARE");
-  const std::filesystem::path other = std::filesystem::path(share) / "effects.table";
-  if (!share.empty() && machine.access_problem(other, Right::read).empty())
-    return fine(other.string() + " (from HEDDLE_SHARE)");
-  return missing(problem_text(path, problem), "show and every verb that analyses a program fail",
-                 "export HEDDLE_SHARE=FOLDER_WITH_effects.table  (or install heddle again as a whole)");
+  return check_shared(machine, "effects.table");
+}
+
+Finding check_library_models(const Machine& machine) {
+  return check_shared(machine, "models");
 }
 
 }  // namespace heddle

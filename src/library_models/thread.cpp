@@ -1,5 +1,6 @@
 // Model of std::thread, std::condition_variable and std::call_once: what libstdc++ does out of line to bring
-// them to the functions of pthread.h.
+// them to the functions of pthread.h. What does little more is put in place of its calls, so that it is the
+// program's line that waits or signals.
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
@@ -16,38 +17,40 @@ void* run_state(void* state) {
 
 }  // namespace
 
+#define IN_PLACE __attribute__((always_inline))
+
 namespace std {
 
-void thread::_M_start_thread(_State_ptr state, void (*)()) {
+IN_PLACE void thread::_M_start_thread(_State_ptr state, void (*)()) {
   const int error = pthread_create(&_M_id._M_thread, nullptr, run_state, state.get());
   if (error != 0) __throw_system_error(error);
   state.release();
 }
 
-void thread::join() {
+IN_PLACE void thread::join() {
   const int error = _M_id == id() ? EINVAL : pthread_join(_M_id._M_thread, nullptr);
   if (error != 0) __throw_system_error(error);
   _M_id = id();
 }
 
-void thread::detach() {
+IN_PLACE void thread::detach() {
   const int error = _M_id == id() ? EINVAL : pthread_detach(_M_id._M_thread);
   if (error != 0) __throw_system_error(error);
   _M_id = id();
 }
 
-condition_variable::condition_variable() noexcept = default;
-condition_variable::~condition_variable() noexcept = default;
+IN_PLACE condition_variable::condition_variable() noexcept = default;
+IN_PLACE condition_variable::~condition_variable() noexcept = default;
 
-void condition_variable::wait(unique_lock<mutex>& lock) {
+IN_PLACE void condition_variable::wait(unique_lock<mutex>& lock) {
   _M_cond.wait(*lock.mutex());
 }
 
-void condition_variable::notify_one() noexcept {
+IN_PLACE void condition_variable::notify_one() noexcept {
   _M_cond.notify_one();
 }
 
-void condition_variable::notify_all() noexcept {
+IN_PLACE void condition_variable::notify_all() noexcept {
   _M_cond.notify_all();
 }
 

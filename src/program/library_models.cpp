@@ -4,6 +4,7 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -32,8 +33,10 @@ const llvm::GlobalValue* declared(const llvm::Module& program, const llvm::Globa
   return open ? value : nullptr;
 }
 
-bool is_cxx_library_name(llvm::StringRef name) {
-  return name.starts_with("_ZSt") || name.starts_with("_ZNSt") || name.starts_with("_ZNKSt");
+// Names that nobody but the libraries may define.
+bool is_reserved(llvm::StringRef name) {
+  return name.starts_with("__") || name.starts_with("_ZSt") || name.starts_with("_ZNSt") ||
+         name.starts_with("_ZNKSt");
 }
 
 // How the models were compiled must not change how the program is: of their flags only the one stays that says
@@ -73,14 +76,35 @@ class ModelLinker {
   // When all are linked: until then models must find each other by name.
   void finish() {
     for (const std::string& name : linked_) {
+      auto* alias = llvm::dyn_cast_or_null<llvm::GlobalAlias>(program_.getNamedValue(name));
+      if (alias == nullptr) continue;
+      alias->replaceAllUsesWith(alias->getAliasee());
+      alias->eraseFromParent();
+    }
+    for (const std::string& name : linked_) {
       llvm::GlobalValue* value = program_.getNamedValue(name);
       if (value == nullptr || value->isDeclaration()) continue;
       value->setVisibility(llvm::GlobalValue::DefaultVisibility);
       value->setLinkage(llvm::GlobalValue::InternalLinkage);
+      auto* function = llvm::dyn_cast<llvm::Function>(value);
+      if (function != nullptr && function->hasFnAttribute(llvm::Attribute::AlwaysInline)) put_inline(*function);
     }
   }
 
  private:
+  // What does little more than call a function of libc: the call then stands where the program called.
+  static void put_inline(llvm::Function& function) {
+    std::vector<llvm::CallBase*> calls;
+    for (llvm::User* user : function.users())
+      if (auto* call = llvm::dyn_cast<llvm::CallBase>(user); call && call->getCalledFunction() == &function)
+        calls.push_back(call);
+    for (llvm::CallBase* call : calls) {
+      llvm::InlineFunctionInfo info;
+      llvm::InlineFunction(*call, info);
+    }
+    if (function.use_empty()) function.eraseFromParent();
+  }
+
   // Hides what the program declares and must not get from the model. Says whether something is left.
   bool choose(llvm::Module& model) const {
     bool wanted = false;
@@ -90,7 +114,7 @@ class ModelLinker {
       // Programs in old C may declare what they like.
       const bool fits = !declaration->use_empty() && declaration->getValueType() == value.getValueType();
       const std::string name = value.getName().str();
-      if (fits && (is_cxx_library_name(name) || !foreign_.contains(name)))
+      if (fits && (is_reserved(name) || !foreign_.contains(name)))
         wanted = true;
       else
         value.setLinkage(llvm::GlobalValue::InternalLinkage);

@@ -3,14 +3,12 @@
 // these functions do is known as exactly as what the program does: paths, accesses, sharing, places where
 // threads can be switched.
 //
-// Invariants:
-//   - Only what the program uses is linked, and nobody else can use it: the models become local to the module.
-//   The
-//     library keeps its own functions for itself; both work on the same data.
-//   - What is linked follows from the program and the model files alone.
-//   - A program's own definition wins, also one that a foreign object of its binary brings. Functions of the
-//   C++
-//     library (std::) cannot have such: they may stand in the binary by -static-libstdc++.
+// - Only what the program uses is linked, and nobody else can use it: the models become local to the module.
+//   Libraries keep their own functions for themselves; both work on the same data.
+// - Those marked always_inline are put in place of their calls.
+// - What is linked follows from the program and the model files alone.
+// - A program's own definition wins, also one that a foreign object of its binary brings. Names that only
+//   libraries may define are an exception: they stand in the binary by -static-libstdc++.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/SourceMgr.h>
 
@@ -118,6 +119,27 @@ TEST_F(LibraryModels, NothingIsTakenForDeclarationsThatDoNotFit) {
            {bitcode(kSort)}),
       ElementsAre(0u));
   EXPECT_TRUE(program_->getFunction("other")->isDeclaration());
+}
+
+TEST_F(LibraryModels, ThinOnesArePutInPlaceOfTheirCalls) {
+  link(R"(
+    declare void @wait(ptr)
+    @kept = global ptr @wait
+    define void @main() {
+      call void @wait(ptr null)
+      ret void
+    })",
+       {bitcode(R"(
+    @wait = alias void (ptr), ptr @wait_really
+    declare void @system_wait(ptr)
+    define void @wait_really(ptr %p) alwaysinline {
+      call void @system_wait(ptr %p)
+      ret void
+    })")});
+  const auto& call = llvm::cast<llvm::CallInst>(program_->getFunction("main")->getEntryBlock().front());
+  EXPECT_EQ(call.getCalledFunction()->getName(), "system_wait");
+  EXPECT_EQ(program_->getNamedAlias("wait"), nullptr);
+  EXPECT_TRUE(is_local_code("wait_really")) << "for the pointer to it";
 }
 
 TEST_F(LibraryModels, HowTheyWereCompiledDoesNotChangeTheProgram) {

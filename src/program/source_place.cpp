@@ -25,6 +25,11 @@ SourcePlace place_of(const llvm::DILocation& location, const llvm::Function& fun
   return place;
 }
 
+// System headers, and library models under the name that src/CMakeLists.txt compiles them with.
+bool is_library(const std::string& file) {
+  return file.starts_with("/usr/") || file.starts_with("<library model>/");
+}
+
 }  // namespace
 
 std::string SourcePlace::text() const {
@@ -49,7 +54,7 @@ SourcePlace source_place(const llvm::Instruction& instruction) {
 SourcePlace user_place(const llvm::Instruction& instruction) {
   const std::vector<SourcePlace> places = source_places(instruction);
   for (const SourcePlace& place : places)
-    if (place.known() && !place.file.starts_with("/usr/")) return place;
+    if (place.known() && !is_library(place.file)) return place;
   return places.front();
 }
 
