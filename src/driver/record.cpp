@@ -192,6 +192,8 @@ class Recorder {
     info.duration_ns = static_cast<uint64_t>(end.duration.count());
     info.tsc_hz = tsc_frequency(told);
     info.load_base = told.load_base;
+    info.arguments = told.arguments;
+    info.argument_text = told.argument_text;
     info.pid = end.pid;
     info.forks = told.forks;
     info.exit_code = end.status.exit_code;

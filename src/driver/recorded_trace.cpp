@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/files.h"
 #include "driver/recorded_program.h"
@@ -26,6 +27,22 @@ Result<std::vector<RecordedThreadLog>> read_logs(const fs::path& folder) {
   return out;
 }
 
+// As the kernel lays them out: an array of pointers that ends with a null, and the texts one behind the other.
+void add_arguments(ProgramImage& image, const RecordingInfo& info) {
+  if (info.arguments == 0) return;
+  std::vector<uint64_t> pointers;
+  std::vector<uint8_t> texts;
+  for (const std::string& argument : info.command) {
+    pointers.push_back(info.argument_text + texts.size());
+    texts.insert(texts.end(), argument.c_str(), argument.c_str() + argument.size() + 1);
+  }
+  pointers.push_back(0);
+  std::vector<uint8_t> array(pointers.size() * sizeof pointers[0]);
+  std::memcpy(array.data(), pointers.data(), array.size());
+  image.add_memory(info.arguments, std::move(array));
+  image.add_memory(info.argument_text, std::move(texts));
+}
+
 }  // namespace
 
 Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program,
@@ -35,7 +52,8 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
   const std::unique_ptr<RecordedProgram> recorded =
       HEDDLE_TRY(RecordedProgram::open(program.empty() ? fs::path(info.program) : program, info.variant));
   const ElfFile variant = HEDDLE_TRY(ElfFile::open(recorded->variant()));
-  const ProgramImage image(code.program->module(), variant, info.load_base);
+  ProgramImage image(code.program->module(), variant, info.load_base);
+  add_arguments(image, info);
   SymbolicInput input{
       .program = *code.program,
       .plan = *code.plan,

@@ -120,6 +120,7 @@ struct RecordingInfo {
   uint64_t duration_ns = 0;
   double tsc_hz = 0;  // 0: not known
   uint64_t load_base = 0;
+  uint64_t arguments = 0, argument_text = 0;  // where argv and its texts lay; 0: not known
   int32_t pid = 0;
   uint32_t forks = 0;  // children of the program, which are not recorded
   RecordingHost host;

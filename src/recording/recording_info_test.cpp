@@ -32,6 +32,8 @@ RecordingInfo example() {
   info.duration_ns = 99;
   info.tsc_hz = 2.5e9;
   info.load_base = 0x7fff'ffff'ffff'f000;
+  info.arguments = 0x7ffd'0000'1238;
+  info.argument_text = 0x7ffd'0000'2abc;
   info.pid = 4711;
   info.forks = 2;
   info.host = {.kernel = "Linux 6.1", .processors = 8, .invariant_tsc = true};

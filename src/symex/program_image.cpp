@@ -215,6 +215,13 @@ void ProgramImage::fill(uint64_t page, std::span<uint8_t, SymbolicMemory::kPage>
     }
     for (uint64_t i = from - begin; i < to - begin; ++i) known[i / 64] |= uint64_t{1} << (i % 64);
   }
+  for (const auto& [address, memory] : memory_) {
+    for (uint64_t at_byte = std::max(begin, address); at_byte < std::min(end, address + memory.size());
+         ++at_byte) {
+      bytes[at_byte - begin] = memory[at_byte - address];
+      known[(at_byte - begin) / 64] |= uint64_t{1} << (at_byte - begin) % 64;
+    }
+  }
 }
 
 }  // namespace heddle

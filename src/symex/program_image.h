@@ -24,6 +24,9 @@ class ProgramImage {
  public:
   ProgramImage(const llvm::Module& module, const ElfFile& variant, uint64_t load_base);
 
+  // Memory of the process that held this before main: its arguments.
+  void add_memory(uint64_t address, std::vector<uint8_t> bytes) { memory_[address] = std::move(bytes); }
+
   uint64_t address_of(const llvm::GlobalValue& value) const;
   // From the thread pointer, wraps; of thread-local variables.
   uint64_t offset_of(const llvm::GlobalVariable& variable) const;
@@ -51,6 +54,7 @@ class ProgramImage {
   mutable ValueLayouts layouts_;
   llvm::DenseMap<const llvm::GlobalValue*, uint64_t> addresses_;
   std::map<uint64_t, const llvm::GlobalVariable*> variables_;  // by address
+  std::map<uint64_t, std::vector<uint8_t>> memory_;            // by address
   std::vector<const llvm::GlobalVariable*> thread_locals_;
   const llvm::GlobalVariable* single_threaded_;
 };

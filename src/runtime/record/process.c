@@ -145,8 +145,12 @@ void rt_init(void) {
   while (state != DONE) RT_SYS0(SYS_sched_yield);
 }
 
-__attribute__((constructor(101))) static void begin(void) {
+/* With the arguments of main, as the C library does it. */
+__attribute__((constructor(101))) static void begin(int count, char** arguments) {
   rt_init();
+  if (rt.process == NULL || count < 1) return;
+  rt.process->arguments = (uint64_t)(uintptr_t)arguments;
+  rt.process->argument_text = (uint64_t)(uintptr_t)arguments[0];
 }
 
 /* Behind the exit handlers of the program and its static objects. */
