@@ -318,6 +318,28 @@ Machine::Object Machine::object_of(Expr address) const {
   return {};
 }
 
+bool Machine::is_uncertain(Expr e) {
+  while (uncertain_.size() <= e.number) {  // operands come first
+    const ExprNode& node = trace.pool.node(Expr{static_cast<uint32_t>(uncertain_.size())});
+    const std::array<Expr, 3> operands = operands_of(node);
+    uncertain_.push_back(node.op == ExprOp::unknown || std::ranges::any_of(operands, [&](Expr operand) {
+                           return operand && uncertain_[operand.number];
+                         }));
+  }
+  return uncertain_[e.number];
+}
+
+void Machine::forget_object(Expr address) {
+  constexpr uint64_t kMost = 1 << 20;
+  const Object object = object_of(address);
+  const uint64_t size = std::min(object.size, kMost);
+  const std::string why = "a write at an address of which nothing is known";
+  unknown(1, why);
+  if (size == 0) return;
+  notes.note(object.begin, size, true, epoch);
+  forget(object.begin, size, why);
+}
+
 Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op) {
   constexpr uint64_t kLargest = uint64_t{1} << 28;
   const Object object = object_of(address);
@@ -351,12 +373,15 @@ std::optional<uint64_t> Machine::recorded_value(Expr e) const {
 void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return load(*at, type, to, op);
   const auto bytes = static_cast<unsigned>(type.bytes);
+  if (is_uncertain(address))
+    return set_leaves(type, unknown(bytes * 8, "what is at an address that is not known"), to);
   symbolic_event(EventKind::read, address, bytes, op);
   set_leaves(type, pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8), to);
 }
 
 void Machine::store(Expr address, const ValueLayout& type, const Cell* from, const Op& op) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return store(*at, type, from, op);
+  if (is_uncertain(address)) return forget_object(address);
   const Expr whole = whole_value(type, from);
   symbolic_event(EventKind::write, address, static_cast<unsigned>(type.bytes), op).value = whole;
 }
@@ -364,6 +389,12 @@ void Machine::store(Expr address, const ValueLayout& type, const Cell* from, con
 Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return update(*at, bits, op, change);
   const unsigned bytes = (bits + 7) / 8;
+  if (is_uncertain(address)) {
+    forget_object(address);
+    const Expr old = unknown(bits, "what is at an address that is not known");
+    change(old);
+    return old;
+  }
   symbolic_event(EventKind::update, address, bytes, op);
   const auto index = static_cast<uint32_t>(trace.events.size() - 1);
   const Expr old = pool().extract(pool().read(index, bytes * 8), 0, bits);

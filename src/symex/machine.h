@@ -108,7 +108,8 @@ class Machine {
   void tell_bytes(uint64_t at, uint64_t size);
   // The same at an address that is an expression. Everything in the object that it may lie in becomes shared:
   // so all accesses of it are events, and whoever knows the values of all reads finds out what was accessed
-  // (CLAP section 5).
+  // (CLAP section 5). Nobody does if something unknown is in the address: then what is read is unknown, and
+  // after a write all of the object.
   void load(Expr address, const ValueLayout& type, Cell* to, const Op& op);
   void store(Expr address, const ValueLayout& type, const Cell* from, const Op& op);
   Expr update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change);
@@ -167,6 +168,8 @@ class Machine {
   // The value of an expression if it follows from values that were recorded: of these, what went through memory
   // of the thread's own meanwhile is an expression again when it is read there.
   std::optional<uint64_t> recorded_value(Expr e) const;
+  bool is_uncertain(Expr e);  // something unknown is in it
+  void forget_object(Expr address);
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 
   std::vector<Cell> stack_;
@@ -185,6 +188,7 @@ class Machine {
   ApproximationList& approximations_;
   uint32_t thread_;
   std::map<std::pair<std::string, uint32_t>, uint32_t> causes_;
+  std::vector<bool> uncertain_;  // expressions, as far as looked at
 };
 
 }  // namespace heddle

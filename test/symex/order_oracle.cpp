@@ -20,6 +20,7 @@
 #include "recording/recording_info.h"
 #include "trace/execution.h"
 #include "trace/trace_check.h"
+#include "trace/trace_text.h"
 
 namespace heddle {
 namespace {
@@ -87,12 +88,13 @@ class Oracle {
       : trace_(trace), accesses_(std::move(accesses)) {
     for (uint32_t t = 0; t < trace.threads.size(); ++t) {
       std::vector<uint64_t>& times = times_.emplace_back(trace.threads[t].events.size());
-      // Synchronisation is not later than the accesses that follow it: the stamp behind pthread_once is that of
-      // its return, when all that it called has happened.
-      uint64_t next = UINT64_MAX;
-      for (uint32_t e = times.size(); e-- > 0;) {
-        times[e] = std::min(next, time_of(t, e));
-        if (entry_of(t, e) != nullptr) next = times[e];
+      // A block is as free as it can be when it is allocated: that waits until the thread is known to have gone
+      // on.
+      uint64_t latest = UINT64_MAX;
+      for (uint32_t e = static_cast<uint32_t>(times.size()); e-- > 0;) {
+        if (entry_of(t, e) != nullptr) latest = time_of(t, e);
+        times[e] =
+            event(t, e).kind == EventKind::allocate ? std::min(latest, event(t, e).tsc_high - 1) + 1 : time_of(t, e);
       }
       for (uint32_t e = 1; e < times.size(); ++e) times[e] = std::max(times[e], times[e - 1]);
     }
@@ -105,6 +107,9 @@ class Oracle {
         [this](uint32_t t, uint32_t e, std::span<const uint64_t> read, std::span<const uint64_t> written,
                bool certain) { compare(t, e, read, written, certain); });
     while (const std::optional<OrderItem> item = next(execution)) {
+      if (verbose)
+        fmt::print("{} {}: {}\n", times_[item->thread][item->event], trace_.threads[item->thread].name,
+                   event_text(trace_, item->thread, item->event));
       if (const std::optional<Evaluation> wrong = execution.perform(*item)) return wrong->text(trace_);
       ++events;
       if (!problem_.empty()) return problem_;
@@ -121,6 +126,7 @@ class Oracle {
     return end.kind == Evaluation::Kind::holds ? "" : end.text(trace_);
   }
 
+  bool verbose = false;  // prints the events in their order
   uint64_t events = 0, values = 0, undecided = 0, lost = 0;
 
  private:
@@ -223,7 +229,7 @@ class Oracle {
   std::string problem_;
 };
 
-Result<int> check(const fs::path& recording) {
+Result<int> check(const fs::path& recording, bool verbose) {
   SymbolicStatistics statistics;
   const Trace trace = HEDDLE_TRY(trace_of_recording(recording, {}, {.jobs = 2}, statistics));
   HEDDLE_TRY(check_trace(trace));
@@ -231,6 +237,7 @@ Result<int> check(const fs::path& recording) {
   for (const ThreadTrace& thread : trace.threads)
     accesses.push_back(HEDDLE_TRY(read_accesses(recording / kThreadsFolder / (thread.name + ".order"))));
   Oracle oracle(trace, std::move(accesses));
+  oracle.verbose = verbose;
   std::string problem = oracle.run();
   if (problem.empty() && statistics.mismatches != 0) problem = "mismatch: " + statistics.first_mismatch;
   if (!problem.empty()) fmt::print("{}\n", problem);
@@ -247,7 +254,7 @@ Result<int> check(const fs::path& recording) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  const heddle::Result<int> result = heddle::check(argv[1]);
+  const heddle::Result<int> result = heddle::check(argv[1], argc > 2 && std::strcmp(argv[2], "--verbose") == 0);
   if (result) return *result;
   fmt::print("{}\n", result.error().text());
   return 1;
