@@ -28,6 +28,32 @@ def run(command, timeout):
         return subprocess.CompletedProcess(command, 124, "", "late")
 
 
+def attempt(executable, arguments, name, how, options):
+    """Records until a run fails, reproduces, replays: (verdict, what to say, kind of the failure that was reproduced)."""
+    recording, schedule = os.path.join(options.scratch, name + ".rec"), os.path.join(options.scratch, name + ".heddle")
+    run(["rm", "-rf", recording, schedule], 20)
+    recorded = run(["heddle", "record", "-q", *how, "--runs", str(options.runs), "--time", "60s", "--hang-timeout", "2s", "-o", recording, "--",
+                    executable, *arguments], 120)
+    if recorded.returncode != 10:
+        return "unseen", f"no failure was recorded (exit code {recorded.returncode})", ""
+    command = ["heddle", "reproduce", "--json", "--time", f"{options.time}s", "--shorten-time", "2s", "-o", schedule, recording]
+    result = run(command, options.time + 120)
+    try:
+        answer = json.loads(result.stdout)
+    except ValueError:
+        return "wrong", f"{' '.join(command)}: exit code {result.returncode}: {result.stderr[-600:].strip()}", ""
+    attempts = "; ".join(f"{'with' if a['clocks'] else 'without'} clocks: {a['verdict']} {a['seconds']} s {a['why']} {a['replay']}" for a in answer["attempts"])
+    if answer["verdict"] != "reproduced":
+        return answer["verdict"], f"{answer['recorded_failure']}: {attempts} ({answer['events']} events, {answer['approximations']} approximations)", ""
+    replayed = run(["heddle", "replay", "-q", "--times", str(options.times), schedule], 120)
+    if replayed.returncode != 0:
+        return "wrong", f"heddle replay --times {options.times} {schedule}: {replayed.stderr[-400:].strip()}", ""
+    measures = answer["measures"]
+    run(["rm", "-rf", recording, schedule], 20)
+    return ("reproduced", f"{answer['events']} events, {measures['preemptions']} preemptions, {measures['switches']} switches, "
+            f"{answer['attempts'][-1]['seconds']} s", answer["failure"]["kind"])
+
+
 def check(program, number, options):
     """(verdict, what to say)"""
     base, suffix = os.path.splitext(program.name)
@@ -37,30 +63,11 @@ def check(program, number, options):
     built = run(command, 120)
     if built.returncode != 0:
         return "wrong", f"does not compile: {' '.join(command)}\n{built.stderr[-500:]}"
-    recording, schedule = executable + ".rec", executable + ".heddle"
-    run(["rm", "-rf", recording, schedule], 20)
     how = ["--policy", options.policy, "--chaos"] if program.model == "sc" else ["--memory-model", program.model]
-    recorded = run(["heddle", "record", "-q", *how, "--runs", str(options.runs), "--time", "60s", "--hang-timeout", "2s", "-o", recording, "--",
-                    executable, *program.args], 120)
-    if recorded.returncode != 10:
-        return "unseen", f"no failure was recorded (exit code {recorded.returncode})"
-    command = ["heddle", "reproduce", "--json", "--time", f"{options.time}s", "--shorten-time", "2s", "-o", schedule, recording]
-    result = run(command, options.time + 120)
-    try:
-        answer = json.loads(result.stdout)
-    except ValueError:
-        return "wrong", f"{' '.join(command)}: exit code {result.returncode}: {result.stderr[-600:].strip()}"
-    attempts = "; ".join(f"{'with' if a['clocks'] else 'without'} clocks: {a['verdict']} {a['seconds']} s {a['why']} {a['replay']}" for a in answer["attempts"])
-    if answer["verdict"] != "reproduced":
-        return answer["verdict"], f"{answer['recorded_failure']}: {attempts} ({answer['events']} events, {answer['approximations']} approximations)"
-    kind = answer["failure"]["kind"]
-    if kind != program.failure and kind not in program.also:
+    verdict, text, kind = attempt(executable, program.args, base, how, options)
+    if verdict == "reproduced" and kind != program.failure and kind not in program.also:
         return "wrong", f"reproduced {kind}, the program's failure is {program.failure}"
-    replayed = run(["heddle", "replay", "-q", "--times", str(options.times), schedule], 120)
-    if replayed.returncode != 0:
-        return "wrong", f"heddle replay --times {options.times} {schedule}: {replayed.stderr[-400:].strip()}"
-    measures = answer["measures"]
-    return "reproduced", f"{answer['events']} events, {measures['preemptions']} preemptions, {measures['switches']} switches, {answer['attempts'][-1]['seconds']} s"
+    return verdict, text
 
 
 def main():
@@ -91,4 +98,5 @@ def main():
     sys.exit(0 if enough and not verdicts["wrong"] else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
