@@ -30,11 +30,12 @@ bool copies_through_stack(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-Machine::Machine(CodeCache& code_, SymbolicMemory memory_, const SharedBytes& shared_,
+Machine::Machine(CodeCache& code_, SymbolicMemory memory_, const SharedBytes& shared_, const Objects& objects,
                  ApproximationList& approximations, uint32_t thread)
     : code(code_),
       memory(std::move(memory_)),
       shared(shared_),
+      objects_(objects),
       approximations_(approximations),
       thread_(thread) {}
 
@@ -280,8 +281,17 @@ Machine::Object Machine::object_at(uint64_t at) const {
     const uint64_t size = size_of(after->second);
     return at - after->first < size ? Object{after->first, size} : Object{};
   };
-  const Object block = in(blocks, [](const MemoryBlock& each) { return each.size; });
-  return block.size != 0 ? block : in(stack_objects_, [](uint64_t size) { return size; });
+  const auto size_itself = [](uint64_t size) { return size; };
+  if (const Object block = in(blocks, [](const MemoryBlock& each) { return each.size; }); block.size != 0)
+    return block;
+  if (const Object own = in(stack_objects_, size_itself); own.size != 0) return own;
+  return in(objects_, size_itself);
+}
+
+void Machine::add_objects(Objects& all) const {
+  const auto add = [&](uint64_t at, uint64_t size) { all[at] = std::max(all[at], size); };
+  for (const auto& [at, block] : blocks) add(at, block.size);
+  for (const auto& [at, size] : stack_objects_) add(at, size);
 }
 
 void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
@@ -318,6 +328,16 @@ Machine::Object Machine::object_of(Expr address) const {
   return {};
 }
 
+// In memory of which nothing is known, a library's: a part of the address is an address, and not in an object.
+bool Machine::is_outside(Expr address) const {
+  constexpr uint64_t kLowest = uint64_t{1} << 32, kHighest = uint64_t{1} << 47;
+  const ExprNode& node = trace.pool.node(address);
+  if (node.op == ExprOp::add) return is_outside(Expr{node.a}) || is_outside(Expr{node.b});
+  if (node.op != ExprOp::constant) return false;
+  const uint64_t bits = trace.pool.constant_bits(address);
+  return kLowest < bits && bits < kHighest && object_at(bits).size == 0;
+}
+
 bool Machine::is_uncertain(Expr e) {
   while (uncertain_.size() <= e.number) {  // operands come first
     const ExprNode& node = trace.pool.node(Expr{static_cast<uint32_t>(uncertain_.size())});
@@ -332,6 +352,7 @@ bool Machine::is_uncertain(Expr e) {
 void Machine::forget_object(Expr address) {
   constexpr uint64_t kMost = 1 << 20;
   const Object object = object_of(address);
+  misses_object_ |= object.size == 0;
   const uint64_t size = std::min(object.size, kMost);
   const std::string why = "a write at an address of which nothing is known";
   unknown(1, why);
@@ -373,15 +394,17 @@ std::optional<uint64_t> Machine::recorded_value(Expr e) const {
 void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return load(*at, type, to, op);
   const auto bytes = static_cast<unsigned>(type.bytes);
-  if (is_uncertain(address))
+  if (is_uncertain(address) || is_outside(address)) {
+    misses_object_ = true;
     return set_leaves(type, unknown(bytes * 8, "what is at an address that is not known"), to);
+  }
   symbolic_event(EventKind::read, address, bytes, op);
   set_leaves(type, pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8), to);
 }
 
 void Machine::store(Expr address, const ValueLayout& type, const Cell* from, const Op& op) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return store(*at, type, from, op);
-  if (is_uncertain(address)) return forget_object(address);
+  if (is_uncertain(address) || is_outside(address)) return forget_object(address);
   const Expr whole = whole_value(type, from);
   symbolic_event(EventKind::write, address, static_cast<unsigned>(type.bytes), op).value = whole;
 }
@@ -389,7 +412,7 @@ void Machine::store(Expr address, const ValueLayout& type, const Cell* from, con
 Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return update(*at, bits, op, change);
   const unsigned bytes = (bits + 7) / 8;
-  if (is_uncertain(address)) {
+  if (is_uncertain(address) || is_outside(address)) {
     forget_object(address);
     const Expr old = unknown(bits, "what is at an address that is not known");
     change(old);

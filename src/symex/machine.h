@@ -42,8 +42,10 @@ struct MemoryBlock {  // that was allocated
 
 class Machine {
  public:
-  Machine(CodeCache& code, SymbolicMemory memory, const SharedBytes& shared, ApproximationList& approximations,
-          uint32_t thread);
+  // `objects`: by address, with their sizes: what threads had made when they were interpreted before.
+  using Objects = std::map<uint64_t, uint64_t>;
+  Machine(CodeCache& code, SymbolicMemory memory, const SharedBytes& shared, const Objects& objects,
+          ApproximationList& approximations, uint32_t thread);
 
   CodeCache& code;
   ThreadTrace trace;
@@ -124,6 +126,8 @@ class Machine {
     uint64_t begin = 0, size = 0;  // 0: not known
   };
   Object object_at(uint64_t address) const;
+  void add_objects(Objects& all) const;                  // those of this thread
+  bool misses_object() const { return misses_object_; }  // nothing is known of one that it accessed
   // Code outside has written there, nobody knows how much: nothing is known of the rest of the object.
   void forget_from(uint64_t address);
   void forget(uint64_t address, uint64_t size, const std::string& why);
@@ -168,6 +172,7 @@ class Machine {
   // The value of an expression if it follows from values that were recorded: of these, what went through memory
   // of the thread's own meanwhile is an expression again when it is read there.
   std::optional<uint64_t> recorded_value(Expr e) const;
+  bool is_outside(Expr address) const;
   bool is_uncertain(Expr e);  // something unknown is in it
   void forget_object(Expr address);
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
@@ -175,7 +180,9 @@ class Machine {
   std::vector<Cell> stack_;
   llvm::DenseMap<uint32_t, uint64_t> recorded_;  // values of expressions
   std::set<uint64_t> written_locks_;
-  std::map<uint64_t, uint64_t> stack_objects_;  // the newest at each address, with its size
+  const Objects& objects_;
+  Objects stack_objects_;  // the newest at each address, with its size
+  bool misses_object_ = false;
   uint64_t error_at_ = 0;
   std::optional<uint32_t> error_ = 0;
   Cell* registers_ = nullptr;

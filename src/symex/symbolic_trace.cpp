@@ -35,8 +35,9 @@ struct ThreadRun {
 
 class Pass {
  public:
-  Pass(const SymbolicInput& input, CodeCache& code, const SharedBytes& shared, unsigned jobs)
-      : input_(input), code_(code), shared_(shared), jobs_(jobs), runs_(input.logs.size()) {
+  Pass(const SymbolicInput& input, CodeCache& code, const SharedBytes& shared, const Machine::Objects& objects,
+       unsigned jobs)
+      : input_(input), code_(code), shared_(shared), objects_(objects), jobs_(jobs), runs_(input.logs.size()) {
     for (const RecordedThreadLog& each : input.logs)
       lives_.push_back({.maker = maker_of(each.name),
                         .handle = each.log.head().tls,
@@ -110,7 +111,7 @@ class Pass {
     const LogFile& log = input_.logs[thread].log;
     PathVisitor nobody;
     const DecodeEnd end = ThreadDecoder(input_.program, input_.plan, log, nobody).run();
-    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), shared_, approximations_,
+    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), shared_, objects_, approximations_,
                                             static_cast<uint32_t>(thread));
     run.memory.reset();
     Machine& machine = *run.machine;
@@ -157,6 +158,7 @@ class Pass {
   const SymbolicInput& input_;
   CodeCache& code_;
   const SharedBytes& shared_;
+  const Machine::Objects& objects_;
   unsigned jobs_;
   std::vector<ThreadRun> runs_;
   std::vector<ThreadLife> lives_;
@@ -192,8 +194,9 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
                          SymbolicStatistics& statistics) {
   CodeCache code(input.program, input.plan, input.image);
   SharedBytes shared;
+  Machine::Objects objects;
   while (true) {
-    Pass pass(input, code, shared, std::max(options.jobs, 1u));
+    Pass pass(input, code, shared, objects, std::max(options.jobs, 1u));
     pass.run();
     ++statistics.passes;
     std::vector<const AccessNotes*> notes;
@@ -208,9 +211,16 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     SharedBytes next = shared;
     add_shared(notes, origins, next);
     for (const ThreadRun& run : pass.runs()) next.add(run.machine->also_share);
-    const bool grew = next.count() != shared.count();
+    Machine::Objects all_objects = objects;
+    bool missed = false;
+    for (const ThreadRun& run : pass.runs()) {
+      run.machine->add_objects(all_objects);
+      missed |= run.machine->misses_object();
+    }
+    const bool grew = next.count() != shared.count() || (missed && all_objects != objects);
     if (grew && statistics.passes < options.most_passes) {
       shared = std::move(next);
+      objects = std::move(all_objects);
       continue;
     }
     Trace trace{

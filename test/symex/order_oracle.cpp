@@ -88,13 +88,13 @@ class Oracle {
       : trace_(trace), accesses_(std::move(accesses)) {
     for (uint32_t t = 0; t < trace.threads.size(); ++t) {
       std::vector<uint64_t>& times = times_.emplace_back(trace.threads[t].events.size());
-      // A block is as free as it can be when it is allocated: that waits until the thread is known to have gone
+      // What waits for others is as late as it can be: it has happened when the thread is known to have gone
       // on.
       uint64_t latest = UINT64_MAX;
       for (uint32_t e = static_cast<uint32_t>(times.size()); e-- > 0;) {
-        if (entry_of(t, e) != nullptr) latest = time_of(t, e);
-        times[e] =
-            event(t, e).kind == EventKind::allocate ? std::min(latest, event(t, e).tsc_high - 1) + 1 : time_of(t, e);
+        times[e] = time_of(t, e);
+        if (entry_of(t, e) != nullptr) latest = times[e];
+        if (waits(event(t, e).kind)) times[e] = std::min(latest, event(t, e).tsc_high - 1) + 1;  // 0: not known
       }
       for (uint32_t e = 1; e < times.size(); ++e) times[e] = std::max(times[e], times[e - 1]);
     }
@@ -143,12 +143,13 @@ class Oracle {
 
   uint64_t time_of(uint32_t thread, uint32_t number) const {
     const Event& e = event(thread, number);
-    if (const heddle_order_entry* entry = entry_of(thread, number)) return entry->tsc;
-    return is_acquire(e.kind) ? e.tsc_high : e.tsc_low;
+    const heddle_order_entry* entry = entry_of(thread, number);
+    return entry != nullptr ? entry->tsc : e.tsc_low;
   }
 
-  static bool is_acquire(EventKind kind) {
+  static bool waits(EventKind kind) {
     switch (kind) {
+      case EventKind::allocate:
       case EventKind::lock:
       case EventKind::read_lock:
       case EventKind::write_lock:
