@@ -295,6 +295,7 @@ void Machine::add_objects(Objects& all) const {
 }
 
 void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
+  notes.note(at, size, true, epoch);
   memory.forget(at, size);
   if (!is_shared(at, size)) return;
   for (uint64_t done = 0; done < size;) {
@@ -309,21 +310,30 @@ void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
   }
 }
 
+void Machine::forget_behind(const Cell& pointer) {
+  if (pointer.expression) return forget_object(pointer.expression);
+  forget_from(pointer.bits);
+}
+
 void Machine::forget_from(uint64_t at) {
   constexpr uint64_t kMost = 1 << 20;
   const Object object = object_at(at);
+  misses_object_ |= object.size == 0;
   if (object.size != 0)
     forget(at, std::min(object.begin + object.size - at, kMost), "what code outside may have written");
 }
 
 // The address of an element is that of its object, or of a part of it, plus something.
 Machine::Object Machine::object_of(Expr address) const {
+  if (trace.pool.is_constant(address)) return object_at(trace.pool.constant_bits(address));
   const ExprNode& node = trace.pool.node(address);
-  if (node.op != ExprOp::add) return {};
-  for (const Expr part : {Expr{node.a}, Expr{node.b}}) {
-    const Object found =
-        trace.pool.is_constant(part) ? object_at(trace.pool.constant_bits(part)) : object_of(part);
-    if (found.size != 0) return found;
+  if (node.op == ExprOp::add) {
+    const Object found = object_of(Expr{node.a});
+    return found.size != 0 ? found : object_of(Expr{node.b});
+  }
+  if (node.op == ExprOp::ite) {
+    const Object yes = object_of(Expr{node.b}), no = object_of(Expr{node.c});
+    if (yes.begin == no.begin) return yes;
   }
   return {};
 }
@@ -356,9 +366,7 @@ void Machine::forget_object(Expr address) {
   const uint64_t size = std::min(object.size, kMost);
   const std::string why = "a write at an address of which nothing is known";
   unknown(1, why);
-  if (size == 0) return;
-  notes.note(object.begin, size, true, epoch);
-  forget(object.begin, size, why);
+  if (size != 0) forget(object.begin, size, why);
 }
 
 Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op) {

@@ -128,8 +128,9 @@ class Machine {
   Object object_at(uint64_t address) const;
   void add_objects(Objects& all) const;                  // those of this thread
   bool misses_object() const { return misses_object_; }  // nothing is known of one that it accessed
-  // Code outside has written there, nobody knows how much: nothing is known of the rest of the object.
-  void forget_from(uint64_t address);
+  // Something was written behind the pointer, nobody knows what and how much: nothing is known of the rest of
+  // the object.
+  void forget_behind(const Cell& pointer);
   void forget(uint64_t address, uint64_t size, const std::string& why);
   void note_stack_object(uint64_t address, uint64_t size) { stack_objects_[address] = size; }
   void allocate_block(uint64_t address, uint64_t size);
@@ -175,6 +176,7 @@ class Machine {
   bool is_outside(Expr address) const;
   bool is_uncertain(Expr e);  // something unknown is in it
   void forget_object(Expr address);
+  void forget_from(uint64_t address);
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 
   std::vector<Cell> stack_;

@@ -232,13 +232,15 @@ void copy_memory(Machine& machine, const Op& op) {
   const std::optional<uint64_t> to = machine.address(*machine.get(op.a), op);
   const std::optional<uint64_t> from = machine.address(*machine.get(op.b), op);
   const std::optional<uint64_t> bytes = machine.address(*size, op);
-  if (to && from && bytes) machine.copy(*to, *from, *bytes, op);
+  if (to && from && bytes) return machine.copy(*to, *from, *bytes, op);
+  machine.forget_behind(*machine.get(op.a));
 }
 
 void fill_memory(Machine& machine, const Op& op) {
   const std::optional<uint64_t> to = machine.address(*machine.get(op.a), op);
   const std::optional<uint64_t> bytes = machine.address(*machine.get(op.c), op);
-  if (to && bytes) machine.fill(*to, *machine.get(op.b), *bytes, op);
+  if (to && bytes) return machine.fill(*to, *machine.get(op.b), *bytes, op);
+  machine.forget_behind(*machine.get(op.a));
 }
 
 void thread_local_address(Machine& machine, const Op& op) {

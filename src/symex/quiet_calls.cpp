@@ -99,7 +99,8 @@ bool is_zero(Machine& machine, Expr byte) {
   return machine.pool().is_constant(byte) && machine.pool().constant_bits(byte) == 0;
 }
 
-// strcpy, stpcpy, strcat, strncpy: up to the first byte that is surely zero.
+// strcpy, stpcpy, strcat, strncpy: up to the first byte that is surely zero. Behind one that may be, strncpy
+// writes zeros if it is, and the others nothing.
 void copy_string(Machine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const std::string name = name_of(call);
@@ -110,23 +111,35 @@ void copy_string(Machine& machine, const Op& op) {
       bounded ? machine.address(*machine.value(*call.getArgOperand(2)), op) : std::optional(kLongestString);
   if (!to || !from || !limit) return unknown_call(machine, op);
   uint64_t at = *to;
-  if (name.find("cat") != std::string::npos)
-    while (at < *to + kLongestString && !is_zero(machine, read_byte(machine, at, op))) ++at;
+  if (name.find("cat") != std::string::npos) {
+    for (Expr byte = read_byte(machine, at, op); !is_zero(machine, byte); byte = read_byte(machine, ++at, op))
+      if (!machine.pool().is_constant(byte) || at - *to >= kLongestString) return unknown_call(machine, op);
+  }
   std::vector<Expr> bytes;
   while (bytes.size() < *limit) {
     bytes.push_back(read_byte(machine, *from + bytes.size(), op));
     if (is_zero(machine, bytes.back())) break;
   }
   const size_t length = bytes.empty() || !is_zero(machine, bytes.back()) ? bytes.size() : bytes.size() - 1;
-  if (bounded) bytes.resize(*limit, machine.pool().constant(0, 8));
+  const bool is_certain_end =
+      std::all_of(bytes.begin(), bytes.end(), [&](Expr byte) { return machine.pool().is_constant(byte); });
+  ExprPool& pool = machine.pool();
+  const Expr zero = pool.constant(0, 8);
+  if (bounded) bytes.resize(*limit, zero);
+  Expr ended = pool.constant(0, 1);
   for (const Expr byte : bytes) {
+    Expr written = byte;
+    if (!pool.is_constant(ended)) written = pool.ite(ended, bounded ? zero : read_byte(machine, at, op), byte);
     machine.notes.note(at, 1, true, machine.epoch);
-    machine.write_bytes(at, byte, 1);
-    if (machine.is_shared(at, 1)) machine.write_event(at, byte, 1, &op);
+    machine.write_bytes(at, written, 1);
+    if (machine.is_shared(at, 1)) machine.write_event(at, written, 1, &op);
+    ended = pool.binary(ExprOp::bit_or, ended, pool.binary(ExprOp::eq, byte, zero));
     ++at;
   }
   const bool returns_end = name.find("stp") != std::string::npos;
-  machine.set(machine.cells(op.to), returns_end ? *to + length : *to);
+  if (!returns_end) return machine.set(machine.cells(op.to), *to);
+  if (is_certain_end) return machine.set(machine.cells(op.to), *to + length);
+  machine.set_unknown(op, "where a string ends");
 }
 
 // ---- comparisons and lengths of what may be expressions
@@ -176,9 +189,10 @@ bool compute_expression(Machine& machine, const Op& op) {
     machine.set(machine.cells(op.to), length_of(machine, arguments[0], op));
   } else if (name == "memcmp" || name == "bcmp" || name == "strcmp" || name == "strncmp") {
     const bool strings = name.starts_with("str");
-    const uint64_t limit =
-        arguments.size() > 2 ? std::min(arguments[2], kLongestComparison) : kLongestComparison;
-    machine.set(machine.cells(op.to), compare_bytes(machine, arguments[0], arguments[1], limit, strings, op));
+    const uint64_t limit = arguments.size() > 2 ? arguments[2] : kLongestComparison;
+    if (!strings && limit > kLongestComparison) return false;
+    machine.set(machine.cells(op.to), compare_bytes(machine, arguments[0], arguments[1],
+                                                    std::min(limit, kLongestComparison), strings, op));
   } else {
     return false;
   }
@@ -345,10 +359,9 @@ void unknown_call(Machine& machine, const Op& op) {
     if (effects->sets_errno) machine.forget_error();
     for (const MemoryEffect& effect : effects->memory) {
       if (!effect.writes) continue;
-      for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) {
-        const Cell* at = machine.value(*call.getArgOperand(i));
-        if (call.getArgOperand(i)->getType()->isPointerTy() && !at->expression) machine.forget_from(at->bits);
-      }
+      for (const unsigned i : PointerFlow::arguments_at(call, effect.place))
+        if (call.getArgOperand(i)->getType()->isPointerTy())
+          machine.forget_behind(*machine.value(*call.getArgOperand(i)));
     }
   }
   if (!call.getType()->isVoidTy())

@@ -331,8 +331,8 @@ void ThreadInterpreter::forget_written(const llvm::CallBase& call,
                                        llvm::function_ref<bool(const MemoryEffect&)> which) {
   const CallPlan& plan = machine_.code.plan().call(call);
   const auto forget = [&](unsigned i) {
-    const Cell* at = machine_.value(*call.getArgOperand(i));
-    if (call.getArgOperand(i)->getType()->isPointerTy() && !at->expression) machine_.forget_from(at->bits);
+    if (call.getArgOperand(i)->getType()->isPointerTy())
+      machine_.forget_behind(*machine_.value(*call.getArgOperand(i)));
   };
   if (plan.info.effects == nullptr) {
     for (unsigned i = 0; i < call.arg_size(); ++i) forget(i);

@@ -94,7 +94,9 @@ class Oracle {
       for (uint32_t e = static_cast<uint32_t>(times.size()); e-- > 0;) {
         times[e] = time_of(t, e);
         if (entry_of(t, e) != nullptr) latest = times[e];
-        if (waits(event(t, e).kind)) times[e] = std::min(latest, event(t, e).tsc_high - 1) + 1;  // 0: not known
+        if (!waits(event(t, e).kind)) continue;
+        const uint64_t high = event(t, e).tsc_high;
+        if (high != 0 || latest != UINT64_MAX) times[e] = high != 0 ? std::min(latest, high) : latest;
       }
       for (uint32_t e = 1; e < times.size(); ++e) times[e] = std::max(times[e], times[e - 1]);
     }
