@@ -12,8 +12,9 @@ namespace heddle {
 namespace {
 
 constexpr unsigned kPiece = 8;  // bytes of an access of library code
-// Where stack objects lie that only their own code knows: no process has such addresses.
-constexpr uint64_t kPrivateStack = uint64_t{1} << 61;
+// Where stack objects lie that only their own code knows, of each thread elsewhere: no process has such
+// addresses.
+constexpr uint64_t kPrivateStack = uint64_t{1} << 61, kPrivateStackSize = uint64_t{1} << 40;
 
 bool is_library_call(const llvm::Instruction& instruction) {
   return llvm::isa<llvm::CallBase>(instruction) && !llvm::isa<llvm::IntrinsicInst>(instruction);
@@ -56,7 +57,7 @@ void Machine::push(const FunctionOps& function) {
   const uint32_t from = frames.empty() ? 0 : place_here();
   if (stack_.size() < base + function.cells) stack_.resize(2 * (base + function.cells));
   std::fill_n(stack_.data() + base, function.cells, Cell{});
-  const uint64_t stack = frames.empty() ? kPrivateStack : frames.back().stack;
+  const uint64_t stack = frames.empty() ? kPrivateStack + thread_ * kPrivateStackSize : frames.back().stack;
   frames.push_back({.code = &function, .base = base, .called_from = from, .stack = stack});
   settle();
 }
@@ -433,8 +434,19 @@ Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::funct
   return old;
 }
 
+// No program copies so much: the size was computed from values that are wrong, as they are before all that is
+// shared is known.
+bool Machine::is_too_long(uint64_t to, uint64_t size) {
+  constexpr uint64_t kLongest = uint64_t{1} << 30;
+  if (size <= kLongest) return false;
+  mismatch("a copy that is too long");
+  forget_from(to);
+  return true;
+}
+
 void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
+  if (is_too_long(to, size)) return;
   if (op.reads_shared) notes.note(from, size, false, epoch);
   if (op.writes_shared) notes.note(to, size, true, epoch);
   const bool reads = is_shared(from, size), writes = is_shared(to, size);
@@ -464,6 +476,7 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
 
 void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
+  if (is_too_long(to, size)) return;
   if (op.writes_shared) notes.note(to, size, true, epoch);
   if (!byte.expression && !(is_shared(to, size)))
     return memory.write(to, std::vector<uint8_t>(size, static_cast<uint8_t>(byte.bits)));

@@ -169,6 +169,7 @@ class Machine {
   Expr whole_value(const ValueLayout& type, const Cell* from);
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
+  bool is_too_long(uint64_t to, uint64_t size);
   Object object_of(Expr address) const;
   // The value of an expression if it follows from values that were recorded: of these, what went through memory
   // of the thread's own meanwhile is an expression again when it is read there.

@@ -11,6 +11,7 @@
 
 #include "program/source_place.h"
 #include "symex/failure_predicate.h"
+#include "symex/pointer_targets.h"
 #include "symex/thread_interpreter.h"
 
 namespace heddle {
@@ -119,10 +120,13 @@ class Pass {
     machine.thread_pointer = log.head().tls;
     machine.stack_high = log.head().stack_high;
     if (run.origin.maker != ThreadOrigin::kNone) machine.add_event(EventKind::start, nullptr);
-    for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables())
-      if (variable->hasInitializer())
-        machine.write_from_outside(machine.thread_pointer + input_.image.offset_of(*variable),
-                                   input_.image.bytes_of(*variable->getInitializer()), false);
+    for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables()) {
+      if (!variable->hasInitializer()) continue;
+      const uint64_t at = machine.thread_pointer + input_.image.offset_of(*variable);
+      const std::vector<uint8_t> bytes = input_.image.bytes_of(*variable->getInitializer());
+      machine.note_stack_object(at, bytes.size());
+      machine.write_from_outside(at, bytes, false);
+    }
     const bool in_call = has_failed(thread) && end.kind == DecodeEnd::Kind::in_call;
     ThreadInterpreter interpreter(machine,
                                   {.read_file = input_.read_file,
@@ -169,23 +173,62 @@ class Pass {
   unsigned busy_ = 0;
 };
 
-void add_initial_bytes(const ProgramImage& image, Trace& trace) {
-  std::map<uint64_t, std::vector<uint8_t>> pages;
-  for (const ThreadTrace& thread : trace.threads) {
-    for (const Event& event : thread.events) {
-      if (!is_access(event.kind)) continue;
-      const uint64_t size = event.address_expression ? event.object_size : event.size;
-      for (uint64_t at = event.address; at < event.address + size; ++at) {
-        std::vector<uint8_t>& page = pages[at / SymbolicMemory::kPage];
-        if (page.empty()) {
-          page.resize(SymbolicMemory::kPage);
-          std::array<uint64_t, SymbolicMemory::kPage / 64> known{};
-          image.fill(at / SymbolicMemory::kPage, std::span<uint8_t, SymbolicMemory::kPage>(page), known);
-        }
-        if (const uint8_t byte = page[at % SymbolicMemory::kPage]) trace.initial[at] = byte;
-      }
+// What the program began with, byte by byte.
+class ImageBytes {
+ public:
+  explicit ImageBytes(const ProgramImage& image) : image_(image) {}
+
+  uint8_t byte(uint64_t at) {
+    std::vector<uint8_t>& page = pages_[at / SymbolicMemory::kPage];
+    if (page.empty()) {
+      page.resize(SymbolicMemory::kPage);
+      std::array<uint64_t, SymbolicMemory::kPage / 64> known{};
+      image_.fill(at / SymbolicMemory::kPage, std::span<uint8_t, SymbolicMemory::kPage>(page), known);
     }
+    return page[at % SymbolicMemory::kPage];
   }
+  uint64_t word(uint64_t at) {
+    uint64_t out = 0;
+    for (unsigned i = 0; i < 8; ++i) out |= uint64_t{byte(at + i)} << 8 * i;
+    return out;
+  }
+
+ private:
+  const ProgramImage& image_;
+  std::unordered_map<uint64_t, std::vector<uint8_t>> pages_;
+};
+
+// `more`: objects that are accessed at addresses which are known later only.
+void add_initial_bytes(ImageBytes& image, const Machine::Objects& more, Trace& trace) {
+  const auto add = [&](uint64_t begin, uint64_t size) {
+    for (uint64_t at = begin; at < begin + size; ++at)
+      if (const uint8_t byte = image.byte(at)) trace.initial[at] = byte;
+  };
+  for (const ThreadTrace& thread : trace.threads)
+    for (const Event& event : thread.events)
+      if (is_access(event.kind)) add(event.address, event.address_expression ? event.object_size : event.size);
+  for (const auto& [begin, size] : more) add(begin, size);
+}
+
+Machine::Objects pointer_targets(const ProgramImage& program, ImageBytes& image,
+                                 const Machine::Objects& objects, std::span<const ThreadRun> runs) {
+  constexpr uint64_t kLargest = 1 << 20;
+  const auto object_at = [&](uint64_t address) -> TargetObject {
+    if (const llvm::GlobalVariable* variable = program.variable_at(address)) {
+      const llvm::DataLayout& layout = variable->getParent()->getDataLayout();
+      const uint64_t size = layout.getTypeAllocSize(variable->getValueType());
+      return {program.address_of(*variable), size <= kLargest ? size : 0};
+    }
+    auto after = objects.upper_bound(address);
+    if (after == objects.begin()) return {};
+    --after;
+    return address - after->first < after->second && after->second <= kLargest
+               ? TargetObject{after->first, after->second}
+               : TargetObject{};
+  };
+  std::vector<const ThreadTrace*> threads;
+  for (const ThreadRun& run : runs) threads.push_back(&run.machine->trace);
+  return PointerTargets(threads, object_at, [&](uint64_t at) { return image.word(at); }).find();
 }
 
 }  // namespace
@@ -195,6 +238,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
   CodeCache code(input.program, input.plan, input.image);
   SharedBytes shared;
   Machine::Objects objects;
+  ImageBytes image(input.image);
   while (true) {
     Pass pass(input, code, shared, objects, std::max(options.jobs, 1u));
     pass.run();
@@ -217,6 +261,8 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       run.machine->add_objects(all_objects);
       missed |= run.machine->misses_object();
     }
+    const Machine::Objects targets = pointer_targets(input.image, image, all_objects, pass.runs());
+    for (const auto& [begin, size] : targets) next.add(begin, size);
     const bool grew = next.count() != shared.count() || (missed && all_objects != objects);
     if (grew && statistics.passes < options.most_passes) {
       shared = std::move(next);
@@ -254,7 +300,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       trace.threads.push_back(std::move(machine.trace));
     }
     trace.approximations = pass.approximations();
-    add_initial_bytes(input.image, trace);
+    add_initial_bytes(image, targets, trace);
     return trace;
   }
 }

@@ -22,7 +22,7 @@ namespace heddle {
 
 struct SymbolicOptions {
   unsigned jobs = 1;
-  unsigned most_passes = 8;
+  unsigned most_passes = 20;
 };
 
 struct SymbolicStatistics {

@@ -1,0 +1,62 @@
+#include "symex/pointer_targets.h"
+
+#include <algorithm>
+
+namespace heddle {
+
+std::map<uint64_t, uint64_t> PointerTargets::find() {
+  for (uint32_t t = 0; t < threads_.size(); ++t)
+    for (const Event& event : threads_[t]->events)
+      if (event.address_expression && event.object_size == 0)
+        pending_.emplace_back(t, event.address_expression);
+  // What is written through such a pointer may be read through another one.
+  if (!pending_.empty())
+    for (uint32_t t = 0; t < threads_.size(); ++t)
+      for (const Event& event : threads_[t]->events)
+        if (event.address_expression && event.value) pending_.emplace_back(t, event.value);
+  while (!pending_.empty()) {
+    const auto [thread, e] = pending_.back();
+    pending_.pop_back();
+    if (seen_.insert({thread, e.number}).second) follow(thread, e);
+  }
+  return std::move(found_);
+}
+
+void PointerTargets::follow(uint32_t thread, Expr e) {
+  const ExprPool& pool = threads_[thread]->pool;
+  const ExprNode& node = pool.node(e);
+  if (node.op == ExprOp::constant) {
+    if (node.width == 64) follow_address(pool.constant_bits(e));
+    return;
+  }
+  if (node.op == ExprOp::read) {
+    const Event& event = threads_[thread]->events[node.a];
+    if (!is_access(event.kind)) return;
+    if (!event.address_expression) return follow_memory(event.address, event.size);
+    if (event.object_size != 0) return follow_memory(event.object, event.object_size);
+    return;  // its objects are followed as they are found
+  }
+  for (const Expr operand : operands_of(node))
+    if (operand) pending_.emplace_back(thread, operand);
+}
+
+void PointerTargets::follow_address(uint64_t address) {
+  const TargetObject object = object_at_(address);
+  if (object.size == 0 || !found_.emplace(object.begin, object.size).second) return;
+  follow_memory(object.begin, object.size);
+}
+
+// All that may be read there.
+void PointerTargets::follow_memory(uint64_t begin, uint64_t size) {
+  constexpr uint64_t kWord = 8, kMost = 1 << 16;
+  if (!memory_.emplace(begin, size).second) return;
+  for (uint64_t at = begin; size - (at - begin) >= kWord && at - begin < kMost; at += kWord)
+    follow_address(initial_word_(at));
+  for (uint32_t t = 0; t < threads_.size(); ++t)
+    for (const Event& event : threads_[t]->events)
+      if (event.value && !event.address_expression && event.address < begin + size &&
+          begin < event.address + event.size)
+        pending_.emplace_back(t, event.value);
+}
+
+}  // namespace heddle

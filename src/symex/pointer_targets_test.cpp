@@ -1,0 +1,71 @@
+#include "symex/pointer_targets.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle {
+namespace {
+
+// Objects of 16 bytes at 0x1000, 0x2000, 0x3000, ...
+TargetObject object_at(uint64_t address) {
+  if (address < 0x1000 || address >= 0x9000 || address % 0x1000 >= 16) return {};
+  return {address / 0x1000 * 0x1000, 16};
+}
+
+Event& add(ThreadTrace& thread, EventKind kind, uint64_t address) {
+  Event& event = thread.events.emplace_back();
+  event.kind = kind;
+  event.address = address;
+  event.size = 8;
+  return event;
+}
+
+std::vector<uint64_t> targets(const ThreadTrace& a, const ThreadTrace& b) {
+  const ThreadTrace* const threads[] = {&a, &b};
+  PointerTargets found(threads, object_at, [](uint64_t at) { return at == 0x4008 ? uint64_t{0x7000} : 0; });
+  std::vector<uint64_t> out;
+  for (const auto& [begin, size] : found.find()) out.push_back(begin);
+  return out;
+}
+
+TEST(PointerTargets, WhatWasWrittenWhereThePointerWasRead) {
+  ThreadTrace a, b;
+  add(a, EventKind::read, 0x1000);
+  add(a, EventKind::read, 0).address_expression =
+      a.pool.binary(ExprOp::add, a.pool.read(0, 64), a.pool.constant(8, 64));
+  add(b, EventKind::write, 0x1000).value = b.pool.constant(0x2000, 64);
+  add(b, EventKind::write, 0x1008).value = b.pool.constant(0x3000, 64);  // elsewhere
+  EXPECT_EQ(targets(a, b), std::vector<uint64_t>{0x2000});
+}
+
+TEST(PointerTargets, ThroughOtherPointersAndWhatWasThereFromTheBeginning) {
+  ThreadTrace a, b;
+  add(a, EventKind::read, 0x1000);
+  add(a, EventKind::read, 0).address_expression = a.pool.read(0, 64);
+  add(a, EventKind::read, 0).address_expression = a.pool.read(1, 64);
+  add(b, EventKind::write, 0x1000).value = b.pool.constant(0x4000, 64);
+  add(b, EventKind::write, 0x4000).value = b.pool.constant(0x5004, 64);
+  EXPECT_EQ(targets(a, b), (std::vector<uint64_t>{0x4000, 0x5000, 0x7000}));
+}
+
+TEST(PointerTargets, OneOfTwo) {
+  ThreadTrace a, b;
+  add(a, EventKind::read, 0x1000);
+  const Expr odd = a.pool.extract(a.pool.read(0, 64), 0, 1);
+  Event& event = add(a, EventKind::write, 0);
+  event.address_expression = a.pool.ite(odd, a.pool.constant(0x2000, 64), a.pool.constant(0x3008, 64));
+  event.value = a.pool.constant(1, 64);
+  EXPECT_EQ(targets(a, b), (std::vector<uint64_t>{0x2000, 0x3000}));
+}
+
+TEST(PointerTargets, NotOfAddressesInAKnownObject) {
+  ThreadTrace a, b;
+  add(a, EventKind::read, 0x1000);
+  Event& event = add(a, EventKind::read, 0x2000);
+  event.address_expression = a.pool.binary(ExprOp::add, a.pool.read(0, 64), a.pool.constant(0x2000, 64));
+  event.object = 0x2000;
+  event.object_size = 16;
+  EXPECT_TRUE(targets(a, b).empty());
+}
+
+}  // namespace
+}  // namespace heddle
