@@ -474,6 +474,46 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   }
 }
 
+void Machine::copy(const Cell& to, const Cell& from, uint64_t size, const Op& op) {
+  constexpr uint64_t kMost = 256;
+  if (!to.expression && !from.expression) return copy(to.bits, from.bits, size, op);
+  if (size > kMost) {
+    unknown(1, "a long copy at an address that depends on shared memory");
+    return forget_behind(to);
+  }
+  const auto at = [&](const Cell& begin, uint64_t offset) {
+    return pool().binary(ExprOp::add, begin.expression, pool().constant(offset, 64));
+  };
+  std::vector<Cell> parts;
+  const size_t before = trace.events.size();
+  for (uint64_t done = 0; done < size; done += kPiece) {
+    Cell& part = parts.emplace_back();
+    if (from.expression) {
+      load(at(from, done), piece_of(size - done), &part, op);
+    } else {
+      load(from.bits + done, piece_of(size - done), &part, op);
+    }
+  }
+  const size_t between = trace.events.size();
+  for (uint64_t done = 0; done < size; done += kPiece) {
+    const Cell& part = parts[done / kPiece];
+    if (to.expression) {
+      store(at(to, done), piece_of(size - done), &part, op);
+    } else {
+      store(to.bits + done, piece_of(size - done), &part, op);
+    }
+  }
+  // Controlled runs have no event for a thread's own memory.
+  for (size_t i = before; i < trace.events.size(); ++i)
+    if (!(i < between ? op.reads_shared : op.writes_shared)) trace.events[i].occurrence = 0;
+}
+
+// The next bytes of a copy, as a number.
+const ValueLayout& Machine::piece_of(uint64_t left) {
+  const auto bits = static_cast<unsigned>(std::min<uint64_t>(left, kPiece) * 8);
+  return code.layout(llvm::IntegerType::get(code.program().module().getContext(), bits));
+}
+
 void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
   if (is_too_long(to, size)) return;
@@ -535,7 +575,7 @@ uint64_t Machine::new_stack_object(uint64_t size, uint64_t alignment) {
 void Machine::allocate_block(uint64_t at, uint64_t size) {
   blocks[at] = {.size = size};
   memory.forget(at, size);
-  if (!is_shared(at, size)) return;
+  if (!with_blocks || !is_shared(at, size)) return;
   ++step;  // it may have to wait until another thread has released the block
   Event& event = add_event(EventKind::allocate, current_);
   event.address = at;
@@ -547,9 +587,11 @@ void Machine::release_block(uint64_t at) {
   const uint64_t size = found != blocks.end() ? found->second.size : 1;
   notes.note(at, std::max<uint64_t>(size, 1), true, epoch);
   if (!is_shared(at, size)) return;
-  Event& event = add_event(EventKind::release, current_);
-  event.address = at;
-  event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+  if (with_blocks) {
+    Event& event = add_event(EventKind::release, current_);
+    event.address = at;
+    event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+  }
   constexpr uint64_t kMost = 4096;
   forget(at, std::min(size, kMost), "what the allocator leaves in a freed block");
 }

@@ -47,6 +47,10 @@ class Machine {
   Machine(CodeCache& code, SymbolicMemory memory, const SharedBytes& shared, const Objects& objects,
           ApproximationList& approximations, uint32_t thread);
 
+  // Whether allocations and releases are events: they must be so all, or none.
+  bool with_blocks = true;
+  bool misses_release = false;  // of which the address is an expression
+
   CodeCache& code;
   ThreadTrace trace;
   SymbolicMemory memory;
@@ -105,6 +109,8 @@ class Machine {
   // The same as accesses of library code: in pieces, each an event if it is shared.
   void copy(uint64_t to, uint64_t from, uint64_t size, const Op& op);
   void fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op);
+  // The same where addresses may be expressions. A long one is given up.
+  void copy(const Cell& to, const Cell& from, uint64_t size, const Op& op);
   // `counts`: it is an event of controlled runs too.
   void write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts);
   void tell_bytes(uint64_t at, uint64_t size);
@@ -170,6 +176,7 @@ class Machine {
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
   bool is_too_long(uint64_t to, uint64_t size);
+  const ValueLayout& piece_of(uint64_t left);
   Object object_of(Expr address) const;
   // The value of an expression if it follows from values that were recorded: of these, what went through memory
   // of the thread's own meanwhile is an expression again when it is read there.

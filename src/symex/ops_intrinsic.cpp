@@ -228,11 +228,8 @@ void float_function(Machine& machine, const Op& op) {
 // ---- memory
 
 void copy_memory(Machine& machine, const Op& op) {
-  const Cell* size = machine.get(op.c);
-  const std::optional<uint64_t> to = machine.address(*machine.get(op.a), op);
-  const std::optional<uint64_t> from = machine.address(*machine.get(op.b), op);
-  const std::optional<uint64_t> bytes = machine.address(*size, op);
-  if (to && from && bytes) return machine.copy(*to, *from, *bytes, op);
+  if (const std::optional<uint64_t> size = machine.address(*machine.get(op.c), op))
+    return machine.copy(*machine.get(op.a), *machine.get(op.b), *size, op);
   machine.forget_behind(*machine.get(op.a));
 }
 

@@ -70,21 +70,24 @@ void copy_block(Machine& machine, const Op& op) {
   const auto argument = [&](int number) -> const Cell& {
     return *machine.value(*call.getArgOperand(static_cast<unsigned>(number)));
   };
-  const std::optional<uint64_t> to = machine.address(argument(which.to), op);
   const std::optional<uint64_t> size = machine.address(argument(which.size), op);
-  const std::optional<uint64_t> from =
-      which.from < 0 ? std::optional<uint64_t>(0) : machine.address(argument(which.from), op);
-  if (!to || !size || !from) return unknown_call(machine, op);
+  if (!size) return unknown_call(machine, op);
   const Op shared = with_shared_memory(op);
+  const Cell to = argument(which.to);
   if (which.from >= 0) {
-    machine.copy(*to, *from, *size, shared);
+    machine.copy(to, argument(which.from), *size, shared);
   } else {
+    if (to.expression) return unknown_call(machine, op);
     Cell byte;
     if (which.from == -2)
       machine.set(&byte, machine.pool().extract(machine.expression(&argument(1), 32), 0, 8));
-    machine.fill(*to, byte, *size, shared);
+    machine.fill(to.bits, byte, *size, shared);
   }
-  if (!call.getType()->isVoidTy()) machine.set(machine.cells(op.to), which.returns_end ? *to + *size : *to);
+  if (call.getType()->isVoidTy()) return;
+  const Expr begin = machine.expression(&to, 64);
+  machine.set(machine.cells(op.to),
+              which.returns_end ? machine.pool().binary(ExprOp::add, begin, machine.pool().constant(*size, 64))
+                                : begin);
 }
 
 // ---- strings
@@ -349,6 +352,7 @@ void release_call(Machine& machine, const Op& op) {
   const int pointer = effects_of(machine, call)->allocation_pointer;
   const std::optional<uint64_t> at =
       machine.address(*machine.value(*call.getArgOperand(static_cast<unsigned>(pointer))), op);
+  if (!at) machine.misses_release = true;
   if (at && *at == 0) machine.unpass(op);
   if (at && *at != 0) machine.release_block(*at);
 }

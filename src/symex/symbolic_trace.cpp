@@ -36,9 +36,14 @@ struct ThreadRun {
 
 class Pass {
  public:
-  Pass(const SymbolicInput& input, CodeCache& code, const SharedBytes& shared, const Machine::Objects& objects,
-       unsigned jobs)
-      : input_(input), code_(code), shared_(shared), objects_(objects), jobs_(jobs), runs_(input.logs.size()) {
+  // What is known from the passes before.
+  struct Known {
+    SharedBytes shared;
+    Machine::Objects objects;
+    bool releases = true;  // all of them
+  };
+  Pass(const SymbolicInput& input, CodeCache& code, const Known& known, unsigned jobs)
+      : input_(input), code_(code), known_(known), jobs_(jobs), runs_(input.logs.size()) {
     for (const RecordedThreadLog& each : input.logs)
       lives_.push_back({.maker = maker_of(each.name),
                         .handle = each.log.head().tls,
@@ -112,10 +117,11 @@ class Pass {
     const LogFile& log = input_.logs[thread].log;
     PathVisitor nobody;
     const DecodeEnd end = ThreadDecoder(input_.program, input_.plan, log, nobody).run();
-    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), shared_, objects_, approximations_,
-                                            static_cast<uint32_t>(thread));
+    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), known_.shared, known_.objects,
+                                            approximations_, static_cast<uint32_t>(thread));
     run.memory.reset();
     Machine& machine = *run.machine;
+    machine.with_blocks = known_.releases;
     machine.trace.name = input_.logs[thread].name;
     machine.thread_pointer = log.head().tls;
     machine.stack_high = log.head().stack_high;
@@ -161,8 +167,7 @@ class Pass {
 
   const SymbolicInput& input_;
   CodeCache& code_;
-  const SharedBytes& shared_;
-  const Machine::Objects& objects_;
+  const Known& known_;
   unsigned jobs_;
   std::vector<ThreadRun> runs_;
   std::vector<ThreadLife> lives_;
@@ -236,11 +241,10 @@ Machine::Objects pointer_targets(const ProgramImage& program, ImageBytes& image,
 Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& options,
                          SymbolicStatistics& statistics) {
   CodeCache code(input.program, input.plan, input.image);
-  SharedBytes shared;
-  Machine::Objects objects;
+  Pass::Known known;
   ImageBytes image(input.image);
   while (true) {
-    Pass pass(input, code, shared, objects, std::max(options.jobs, 1u));
+    Pass pass(input, code, known, std::max(options.jobs, 1u));
     pass.run();
     ++statistics.passes;
     std::vector<const AccessNotes*> notes;
@@ -252,26 +256,26 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       origins.back().stack_low = head.stack_low;
       origins.back().stack_high = head.stack_high;
     }
-    SharedBytes next = shared;
-    add_shared(notes, origins, next);
-    for (const ThreadRun& run : pass.runs()) next.add(run.machine->also_share);
-    Machine::Objects all_objects = objects;
+    Pass::Known next = known;
+    add_shared(notes, origins, next.shared);
     bool missed = false;
     for (const ThreadRun& run : pass.runs()) {
-      run.machine->add_objects(all_objects);
+      next.shared.add(run.machine->also_share);
+      run.machine->add_objects(next.objects);
+      next.releases &= !run.machine->misses_release;
       missed |= run.machine->misses_object();
     }
-    const Machine::Objects targets = pointer_targets(input.image, image, all_objects, pass.runs());
-    for (const auto& [begin, size] : targets) next.add(begin, size);
-    const bool grew = next.count() != shared.count() || (missed && all_objects != objects);
-    if (grew && statistics.passes < options.most_passes) {
-      shared = std::move(next);
-      objects = std::move(all_objects);
+    const Machine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
+    for (const auto& [begin, size] : targets) next.shared.add(begin, size);
+    const bool more = next.shared.count() != known.shared.count() || next.releases != known.releases ||
+                      (missed && next.objects != known.objects);
+    if (more && statistics.passes < options.most_passes) {
+      known = std::move(next);
       continue;
     }
     Trace trace{
         .program = input.info.program, .identity = input.info.identity, .policy = input.info.options.policy};
-    statistics.shared_bytes = shared.count();
+    statistics.shared_bytes = known.shared.count();
     statistics.instructions = 0;
     std::vector<ThreadEnd> ends;
     for (ThreadRun& run : pass.runs())

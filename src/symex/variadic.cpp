@@ -8,6 +8,7 @@ namespace {
 constexpr uint32_t kGeneral = 6, kVector = 8;           // registers for arguments
 constexpr uint64_t kGeneralArea = 48, kSaveArea = 176;  // bytes of the register save area
 constexpr uint64_t kOverflow = 4096;                    // that the overflow area may have
+constexpr uint64_t kListSize = 24;
 
 }  // namespace
 
@@ -70,6 +71,7 @@ void begin_variadic(Machine& machine, const Op& op) {
     const unsigned bytes = (std::min<uint32_t>(part.bits, 64) + 7) / 8;
     const Expr value = machine.expression(&part.value, std::min<uint32_t>(part.bits, 64));
     machine.write_bytes(base + part.offset, machine.pool().zext(value, bytes * 8), bytes);
+    machine.tell_bytes(base + part.offset, bytes);
   };
   for (const VariadicArguments::Part& part : arguments.registers) write(area, part);
   for (const VariadicArguments::Part& part : arguments.overflow) write(overflow, part);
@@ -77,12 +79,13 @@ void begin_variadic(Machine& machine, const Op& op) {
   machine.write_bytes(*list + 4, machine.pool().constant(kGeneralArea + 16 * arguments.vector_used, 32), 4);
   machine.write_bytes(*list + 8, machine.pool().constant(overflow, 64), 8);
   machine.write_bytes(*list + 16, machine.pool().constant(area, 64), 8);
+  machine.tell_bytes(*list, kListSize);
 }
 
 void copy_variadic(Machine& machine, const Op& op) {
   const std::optional<uint64_t> to = machine.address(*machine.get(op.a), op);
   const std::optional<uint64_t> from = machine.address(*machine.get(op.b), op);
-  if (to && from) machine.copy(*to, *from, 24, op);
+  if (to && from) machine.copy(*to, *from, kListSize, op);
 }
 
 }  // namespace heddle

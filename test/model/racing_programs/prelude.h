@@ -78,7 +78,3 @@ static NOINLINE void exchange(unsigned char *to, unsigned char *from, unsigned c
     from[i] = kept;
   }
 }
-static int by_value(const void *a, const void *b) {
-  unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-  return x < y ? -1 : x > y;
-}

@@ -135,7 +135,6 @@ class Statements(Values):
             lambda: statement("{ char line[40]; ", f"strncpy(line, {p}text, sizeof line - 1); line[39] = 0; a ^= (unsigned)line[{rng.randrange(12)}]; ",
                               "if (strchr(line, '1')) ++b; }"),
             lambda: statement(f"if (strcmp({p}text, \"{rng.randrange(9)}\") < 0) ", self.assign(0), " else ", self.assign(0)),
-            lambda: statement("{ unsigned sorted[4] = {a, b, ", self.integer(1), ", d}; qsort(sorted, 4, sizeof *sorted, by_value); a = sorted[1] ^ sorted[3]; }"),
             lambda: statement("{ unsigned number = 0; if (sscanf(", f"{p}text, \"%u\", &number) == 1) a += number; }}")])()
 
     def check_then_use(self, _):
