@@ -130,6 +130,9 @@ void LogFile::find_chunks() {
   // The mark comes last when a log is made, before anything is written to it.
   if (head_.magic == 0 && (path_.bytes > sizeof(uint64_t) || data_.bytes != 0))
     report(0, "the log has no mark");
+  const bool was_made = head_.magic != 0 && head_.stop == HEDDLE_RECORD_not_stopped;
+  if (was_made && damage_.empty() && (path_.chunks.empty() || data_.chunks.empty()))
+    report(size_, "the first chunks are missing");
 }
 
 // Its size; 0 if there is no chunk here that can be used.

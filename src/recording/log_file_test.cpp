@@ -155,6 +155,11 @@ TEST(LogFile, TruncatedFile) {
   for (size_t size = sizeof(heddle_record_log); size < bytes.size(); size += 123) read(bytes.substr(0, size));
 }
 
+TEST(LogFile, NothingBehindTheHead) {
+  const LogFile log = read(some_log().file().substr(0, kPage));
+  EXPECT_THAT(damage_of(log), ::testing::ElementsAre(HasSubstr("the first chunks are missing")));
+}
+
 TEST(LogFile, MissingWordsOfThePath) {
   std::string bytes = some_log().file();
   std::fill_n(bytes.begin() + kPage + 64 + 800, 8, 0);

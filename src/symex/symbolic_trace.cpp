@@ -236,10 +236,20 @@ Machine::Objects pointer_targets(const ProgramImage& program, ImageBytes& image,
   return PointerTargets(threads, object_at, [&](uint64_t at) { return image.word(at); }).find();
 }
 
+Error damaged(const std::string& thread, const std::string& where, const std::string& why) {
+  return {.what = fmt::format("the recording of thread {} is damaged or cut short", thread),
+          .where = where,
+          .why = why,
+          .next = "record again; heddle show tells what is left",
+          .exit = ExitCode::environment};
+}
+
 }  // namespace
 
 Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& options,
                          SymbolicStatistics& statistics) {
+  for (const RecordedThreadLog& each : input.logs)
+    if (!each.log.damage().empty()) return damaged(each.name, each.log.damage().front().text(), "");
   CodeCache code(input.program, input.plan, input.image);
   Pass::Known known;
   ImageBytes image(input.image);
@@ -291,6 +301,8 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
             .why = "the log is damaged, or it is of another program",
             .next = "record again",
             .exit = ExitCode::environment};
+      if (run.end.kind == DecodeEnd::Kind::damaged || run.end.kind == DecodeEnd::Kind::begins_late)
+        return damaged(input.logs[i].name, input.logs[i].log.file(), run.end.text);
       Machine& machine = *run.machine;
       statistics.instructions += machine.instructions;
       statistics.mismatches += machine.mismatches;
