@@ -6,7 +6,14 @@
 //
 // The recording was made by the variant record-order, which writes down every access beside each log
 // (abi/order.h). Between accesses, synchronisation stands where its clock stamps say; what a stamp leaves open
-// (an event that waits is stamped when it came back) is decided by what is possible.
+// (an event that waits is stamped when it came back) is decided by what is possible: what lets others go on
+// comes as early as it can, what waits for others as late as it can.
+//
+// Races do not make the order doubtful: the runtime of that variant lets one thread at a time do an access, from
+// its hook to the next hook, so what is logged as the order of two accesses is their order, and a value that was
+// read is that of the last write before. What a thread does that kept the others waiting for too long is marked
+// (`lost`), and its values are not compared. Accesses of a thread's own memory have no hook, and no entry; they
+// are events only where addresses are used again, and stand between their neighbours.
 #include <fmt/format.h>
 
 #include <cstdio>
