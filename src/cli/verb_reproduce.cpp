@@ -196,6 +196,11 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
              duration_text(attempt.solving));
   fmt::print(stderr, "  replayed in fresh processes: the same failure {} of {} times\n{}",
              confirmation.confirmed, options.confirmations, schedule_story(confirmation.best.schedule));
+  if (confirmation.confirmed < options.confirmations)
+    fmt::print(stderr,
+               "  Not each time: the program depends on something that its runs leave behind or that changes, "
+               "such as files. "
+               "See\n  heddle replay, which says where runs differ.\n");
   if (!output.empty())
     fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n        heddle replay {} --gdb\n",
                output, shell_quote({output}), shell_quote({output}));

@@ -13,6 +13,7 @@
 #include "symex/failure_predicate.h"
 #include "symex/pointer_targets.h"
 #include "symex/thread_interpreter.h"
+#include "symex/thread_signals.h"
 
 namespace heddle {
 namespace {
@@ -316,6 +317,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       trace.threads.push_back(std::move(machine.trace));
     }
     trace.approximations = pass.approximations();
+    forget_signals_from_outside(trace);
     add_initial_bytes(image, targets, trace);
     return trace;
   }

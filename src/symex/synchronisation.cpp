@@ -61,7 +61,7 @@ void ThreadInterpreter::finish_thread() {
   }
 }
 
-void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entry) {
+void ThreadInterpreter::before_sync(const llvm::CallBase& call, const SyncEntry& entry) {
   const uint64_t object = entry.object[0];
   switch (entry.kind) {
     case HEDDLE_SYNC_mutex_unlock:
@@ -89,6 +89,10 @@ void ThreadInterpreter::before_sync(const llvm::CallBase&, const SyncEntry& entr
       return;
     case HEDDLE_SYNC_sem_post:
       sync_event(EventKind::semaphore_post, entry, object);
+      return;
+    case HEDDLE_SYNC_thread_kill:
+      if (const auto number = argument(call, 1); number && *number != 0)
+        sync_event(EventKind::semaphore_post, entry, object + *number);
       return;
     case HEDDLE_SYNC_mutex_destroy:
     case HEDDLE_SYNC_cond_destroy:

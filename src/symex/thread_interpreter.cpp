@@ -292,7 +292,10 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
   if (machine_.code.plan().call(call).sets_errno) machine_.set_error(last_error_);
   if (machine_.code.counts(call)) machine_.pass(call);
   apply_effects(call, entry);
-  if (sync) after_sync(call, sync->entry, entry);
+  if (sync)
+    after_sync(call, sync->entry, entry);
+  else
+    took_signal(call, entry);
   if (entry.tsc) machine_.stamp(*entry.tsc);
   ++machine_.top().next;
 }

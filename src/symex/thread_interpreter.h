@@ -95,6 +95,8 @@ class ThreadInterpreter : public PathVisitor {
   void note_mutex_kind(const llvm::CallBase& call, uint64_t mutex);
   void wait_event(EventKind kind, const SyncEntry& entry);
   Event& sync_event(EventKind kind, const SyncEntry& entry, uint64_t object);
+  // ---- thread_signals.cpp
+  void took_signal(const llvm::CallBase& call, const ReturnedEntry& returned);
 
   Machine& machine_;
   Surroundings around_;
