@@ -92,7 +92,7 @@ void ThreadInterpreter::before_sync(const llvm::CallBase& call, const SyncEntry&
       return;
     case HEDDLE_SYNC_thread_kill:
       if (const auto number = argument(call, 1); number && *number != 0)
-        sync_event(EventKind::semaphore_post, entry, object + *number);
+        sync_event(EventKind::semaphore_post, entry, object);
       return;
     case HEDDLE_SYNC_mutex_destroy:
     case HEDDLE_SYNC_cond_destroy:

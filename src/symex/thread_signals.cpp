@@ -1,7 +1,5 @@
 #include "symex/thread_signals.h"
 
-#include <array>
-#include <cstring>
 #include <map>
 
 #include "symex/thread_interpreter.h"
@@ -12,21 +10,13 @@ namespace heddle {
 void ThreadInterpreter::took_signal(const llvm::CallBase& call, const ReturnedEntry& returned) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr || !returned.result) return;
-  uint32_t number = 0;
-  if (callee->getName() == "sigwait") {
-    const std::optional<uint64_t> to = argument(call, 1);
-    std::array<uint8_t, sizeof number> bytes{};
-    if (*returned.result != 0 || !to || !machine_.memory.read(*to, bytes)) return;
-    std::memcpy(&number, bytes.data(), sizeof number);
-  } else if (callee->getName() == "sigwaitinfo" || callee->getName() == "sigtimedwait") {
-    number = static_cast<uint32_t>(*returned.result);
-    if (static_cast<int32_t>(number) <= 0) return;
-  } else {
+  const auto result = static_cast<int32_t>(*returned.result);
+  const llvm::StringRef name = callee->getName();
+  if (!(name == "sigwait" && result == 0) && !((name == "sigwaitinfo" || name == "sigtimedwait") && result > 0))
     return;
-  }
   Event& event = machine_.add_event(EventKind::semaphore_wait, machine_.current());
   event.sync = HEDDLE_SYNC_thread_kill;
-  event.address = machine_.thread_pointer + number;
+  event.address = machine_.thread_pointer;
   event.occurrence = 0;
 }
 

@@ -1,5 +1,5 @@
-// Signals that threads send to one another and wait for (pthread_kill, sigwait): each is as a semaphore of the
-// receiving thread and the signal. Its posts are events of synchronisation.cpp.
+// Signals that threads send to one another and wait for (pthread_kill, sigwait): the receiving
+// thread has a semaphore, whichever signal it is. Its posts are events of synchronisation.cpp.
 #pragma once
 
 #include "trace/trace.h"
