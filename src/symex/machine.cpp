@@ -549,6 +549,19 @@ void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bo
   }
 }
 
+// Code outside copies it: what others have written there, too.
+void Machine::see_bytes(uint64_t at, uint64_t size) {
+  notes.note(at, size, false, epoch);
+  for (uint64_t done = 0; done < size;) {
+    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (at + done) % kPiece));
+    if (is_shared(at + done, part)) {
+      memory.write(at + done, read_event(at + done, part, nullptr), part);
+      trace.events.back().occurrence = 0;
+    }
+    done += part;
+  }
+}
+
 // What memory holds now was copied there by code outside: others must know.
 void Machine::tell_bytes(uint64_t at, uint64_t size) {
   for (uint64_t done = 0; done < size;) {

@@ -114,6 +114,7 @@ class Machine {
   // `counts`: it is an event of controlled runs too.
   void write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts);
   void tell_bytes(uint64_t at, uint64_t size);
+  void see_bytes(uint64_t at, uint64_t size);
   // The same at an address that is an expression. Everything in the object that it may lie in becomes shared:
   // so all accesses of it are events, and whoever knows the values of all reads finds out what was accessed
   // (CLAP section 5). Nobody does if something unknown is in the address: then what is read is unknown, and

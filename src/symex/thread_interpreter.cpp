@@ -368,8 +368,9 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
     if (!size || !old) return;
     const auto block = machine_.blocks.find(*old);
     if (*old != 0 && *old != *entry.result) {
-      std::vector<SymbolicMemory::Byte> kept;
       const uint64_t count = std::min(*size, block != machine_.blocks.end() ? block->second.size : *size);
+      machine_.see_bytes(*old, count);
+      std::vector<SymbolicMemory::Byte> kept;
       for (uint64_t i = 0; i < count; ++i) kept.push_back(machine_.memory.byte(*old + i));
       machine_.release_block(*old);
       machine_.allocate_block(*entry.result, *size);

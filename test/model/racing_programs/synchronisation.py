@@ -49,11 +49,11 @@ class Synchronising(Statements):
                          f"pthread_mutex_unlock(&{p}locks[0]); }} }}")
 
     def grow(self, _):
-        """An array that grows, under a lock; now and then a check of it without."""
+        """An array that grows, under a lock."""
         p = self.prefix
         return statement(f"pthread_mutex_lock(&{p}locks[1]); if ({p}used == {p}room) {{ unsigned *larger = (unsigned *)realloc({p}list, ({p}room + 2) * sizeof *{p}list); ",
                          f"if (larger) {{ {p}list = larger; {p}room += 2; }} }} if ({p}used < {p}room) {p}list[{p}used++] = ", self.integer(1),
-                         f"; a += {p}used; pthread_mutex_unlock(&{p}locks[1]);")
+                         f"; a += {p}used; if ({p}used) b ^= {p}list[(a + b) % {p}used]; pthread_mutex_unlock(&{p}locks[1]);")
 
     def semaphore(self, budget):
         p = self.prefix
