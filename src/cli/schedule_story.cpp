@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
+#include "replay/event_story.h"
+
 namespace heddle {
 namespace {
 
@@ -36,14 +41,37 @@ std::string what_happens(const Schedule& schedule, const Step& step, bool last) 
   return "";
 }
 
+// Of one step: the first and the last few.
+std::string accesses_text(std::span<const StoryEvent> events) {
+  constexpr size_t kFirst = 2, kLast = 4;
+  std::string out;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (i == kFirst && events.size() > kFirst + kLast) {
+      out += fmt::format("      ... {} more\n", events.size() - kFirst - kLast);
+      i = events.size() - kLast;
+    }
+    const std::string line =
+        events[i].place ? fmt::format("{}:{} ", events[i].place->file, events[i].place->line) : "";
+    out += fmt::format("      {}{}\n", line, events[i].what);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string schedule_story(const Schedule& schedule, size_t most) {
+std::string schedule_story(const Execution& run, const CodeNames& names, size_t most) {
+  const Schedule& schedule = run.schedule;
+  const std::vector<StoryEvent> events = event_story(run, names);
   std::string out;
-  const size_t count = schedule.steps.size(), shown = count > most ? most : count;
-  for (size_t i = count - shown; i < count; ++i) {
-    if (i == count - shown && i != 0) out += fmt::format("  ... {} steps before\n", i);
-    out += fmt::format("  {}\n", what_happens(schedule, schedule.steps[i], i + 1 == count));
+  const size_t count = schedule.steps.size(), first = count > most ? count - most : 0;
+  if (first != 0) out += fmt::format("  ... {} steps before\n", first);
+  auto begin = std::ranges::lower_bound(events, first, {}, &StoryEvent::step);
+  for (size_t i = first; i < count; ++i) {
+    const auto end =
+        std::find_if(begin, events.end(), [&](const StoryEvent& event) { return event.step != i; });
+    out += fmt::format("  {}\n{}", what_happens(schedule, schedule.steps[i], i + 1 == count),
+                       accesses_text({begin, end}));
+    begin = end;
   }
   return out;
 }

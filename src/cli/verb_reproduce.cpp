@@ -178,7 +178,7 @@ void print_attempts(const ReproduceResult& result) {
 }
 
 void print_reproduced(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
-                      const std::string& output) {
+                      const CodeNames& names, const std::string& output) {
   const Confirmation& confirmation = result.confirmation;
   const ScheduleMeasures measures = measure(confirmation.best.schedule);
   fmt::print(stderr, "heddle: {}", confirmation.best.failure->report());
@@ -195,7 +195,8 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
              answer.fewest && answer.preemptions == measures.preemptions ? ", proved to be the fewest" : "",
              duration_text(attempt.solving));
   fmt::print(stderr, "  replayed in fresh processes: the same failure {} of {} times\n{}",
-             confirmation.confirmed, options.confirmations, schedule_story(confirmation.best.schedule));
+             confirmation.confirmed, options.confirmations,
+             schedule_story(result.told ? *result.told : confirmation.best, names));
   if (confirmation.confirmed < options.confirmations)
     fmt::print(stderr,
                "  Not each time: the program depends on something that its runs leave behind or that changes, "
@@ -207,9 +208,9 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
 }
 
 void print_result(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
-                  const std::string& output) {
+                  const CodeNames& names, const std::string& output) {
   if (result.end == ReproduceResult::End::reproduced)
-    return print_reproduced(result, recorded, options, output);
+    return print_reproduced(result, recorded, options, names, output);
   fmt::print(stderr, "heddle: {}\n", recorded.info.failure->headline);
   switch (result.end) {
     case ReproduceResult::End::impossible:
@@ -271,7 +272,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   if (common.json)
     print_json(to_json(*result, recorded, output));
   else
-    print_result(*result, recorded, options, output);
+    print_result(*result, recorded, options, *setup.program, output);
   return exit_code(result->end);
 }
 

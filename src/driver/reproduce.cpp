@@ -45,7 +45,10 @@ class Reproducer {
       if (options_.clocks && HEDDLE_TRY(attempt(true))) break;
       if (HEDDLE_TRY(attempt(false)) || result_.end != ReproduceResult::End::impossible) break;
     }
-    if (result_.end == ReproduceResult::End::reproduced) HEDDLE_TRY(finish());
+    if (result_.end == ReproduceResult::End::reproduced) {
+      HEDDLE_TRY(finish());
+      HEDDLE_TRY(tell());
+    }
     return std::move(result_);
   }
 
@@ -101,6 +104,19 @@ class Reproducer {
     events_.progress("looking for fewer switches");
     HEDDLE_TRY(shorten(result_.confirmation, executor_, rules_, options_.shorten_time));
     return events_.found(result_.confirmation.best);
+  }
+
+  // With what the threads did to shared memory, for people.
+  Result<void> tell() {
+    const Execution& best = result_.confirmation.best;
+    if (!best.schedule_complete || interrupted()) return {};
+    Execution run = HEDDLE_TRY(executor_.execute({.schedule = &best.schedule,
+                                                  .rules = rules_,
+                                                  .fresh = true,
+                                                  .keep_schedule = true,
+                                                  .keep_events = true}));
+    if (run.failed_as(best.failure->identity)) result_.told = std::move(run);
+    return {};
   }
 
   const Trace& trace_;

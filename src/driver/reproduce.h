@@ -49,7 +49,8 @@ struct ReproduceResult {
   End end = End::undecided;
   std::vector<ReproduceAttempt> attempts;  // the last one decided
   FailureMatch matched = FailureMatch::none;
-  Confirmation confirmation;  // reproduced
+  Confirmation confirmation;      // reproduced
+  std::optional<Execution> told;  // the best schedule once more, with its events
 };
 
 struct ReproduceEvents {

@@ -64,6 +64,7 @@ struct Execution {
   uint64_t step = 0;               // diverged: of the given schedule, from 1
   Schedule schedule;               // performed, with its header; unless the run passed and nobody wanted it
   bool schedule_complete = true;   // false: the run had more steps than could be kept
+  uint64_t load_base = 0;          // of the executable
   uint64_t seed = 0;
   uint64_t events = 0;
   uint64_t values = 0;  // hash over the values at all events

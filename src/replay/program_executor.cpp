@@ -302,6 +302,7 @@ Result<Execution> ProgramExecutor::execution_of(SessionAnswer session, const Exe
                  .exit = ExitCode::internal};
   for (const heddle_step& step : session.answer.steps) out.step_values.push_back(step.values);
   out.kept_events = session.answer.events;
+  out.load_base = result.load_base;
   out.schedule.header = header_of(plan, out.seed);
   out.schedule.header.events = measure(out.schedule).events;
   out.schedule.header.values = fmt::format("{:016x}", out.values);

@@ -1,0 +1,46 @@
+#include "replay/event_story.h"
+
+#include <gtest/gtest.h>
+
+#include "replay/fake_names.h"
+
+namespace heddle {
+namespace {
+
+heddle_event access(heddle_event_kind kind, uint16_t thread, uint64_t address, uint64_t value) {
+  return {.site = 1,
+          .thread = thread,
+          .kind = static_cast<uint8_t>(kind),
+          .address = address,
+          .size = 4,
+          .value = value};
+}
+
+TEST(EventStory, TellsOfMemoryThatThreadsShareAndOneWrites) {
+  Execution run;
+  const ThreadIndex first(0), second(1);
+  run.schedule.steps = {Step::run(first, 3), Step::flush(first, 1), Step::run(second, 3)};
+  run.kept_events = {access(HEDDLE_EVENT_write, 0, 0x100, 7),
+                     access(HEDDLE_EVENT_write, 0, 0x200, 8),
+                     access(HEDDLE_EVENT_read, 0, 0x300, 9),
+                     access(HEDDLE_EVENT_read, 1, 0x300, 9),
+                     access(HEDDLE_EVENT_update, 1, 0x100, 0xffffffff),
+                     access(HEDDLE_EVENT_read, 1, 0x400, 1)};
+  run.kept_events[4].after = 0x12345678;
+  const std::vector<StoryEvent> story = event_story(run, FakeNames());
+  ASSERT_EQ(story.size(), 2u) << "0x200 and 0x400 have one user each, 0x300 is only read";
+  EXPECT_EQ(story[0].step, 0u);
+  EXPECT_EQ(story[0].what, "writes 0x100: 7");
+  EXPECT_EQ(story[1].step, 2u);
+  EXPECT_EQ(story[1].what, "changes 0x100 from -1 to 0x12345678");
+}
+
+TEST(EventStory, SeesAccessesOfDifferentSizesInOneWord) {
+  Execution run;
+  run.schedule.steps = {Step::run(ThreadIndex(0), 1), Step::run(ThreadIndex(1), 1)};
+  run.kept_events = {access(HEDDLE_EVENT_write, 0, 0x106, 1), access(HEDDLE_EVENT_read, 1, 0x108, 2)};
+  EXPECT_EQ(event_story(run, FakeNames()).size(), 2u);
+}
+
+}  // namespace
+}  // namespace heddle
