@@ -14,39 +14,40 @@ namespace {
 
 using Compare = int (*)(const void*, const void*, void*);
 
-struct Sorting {
-  size_t size;  // of an element
-  Compare compare;
-  void* argument;
-  char* space;  // for all elements
-};
+// Choices stay branches, which are in the path, and do not become choices between addresses, which depend on
+// what was compared.
+#define WITH_BRANCHES __attribute__((optnone, noinline))
 
-void merge_sort(const Sorting& sorting, char* data, size_t count) {
+// `space` has room for all elements.
+WITH_BRANCHES void merge_sort(char* data, size_t count, size_t size, Compare compare, void* argument,
+                              char* space) {
   if (count <= 1) return;
-  const size_t size = sorting.size;
   size_t left_count = count / 2, right_count = count - left_count;
   char *left = data, *right = data + left_count * size;
-  merge_sort(sorting, left, left_count);
-  merge_sort(sorting, right, right_count);
-  char* out = sorting.space;
+  merge_sort(left, left_count, size, compare, argument, space);
+  merge_sort(right, right_count, size, compare, argument, space);
+  char* out = space;
   while (left_count > 0 && right_count > 0) {
-    const bool from_left = sorting.compare(left, right, sorting.argument) <= 0;
-    char*& from = from_left ? left : right;
-    memcpy(out, from, size);
-    from += size;
+    if (compare(left, right, argument) <= 0) {
+      memcpy(out, left, size);
+      left += size;
+      --left_count;
+    } else {
+      memcpy(out, right, size);
+      right += size;
+      --right_count;
+    }
     out += size;
-    --(from_left ? left_count : right_count);
   }
   // What is left on the right stands where it belongs.
   memcpy(out, left, left_count * size);
-  memcpy(data, sorting.space, (count - right_count) * size);
+  memcpy(data, space, (count - right_count) * size);
 }
 
 // Without memory for a copy. Keeps the order of equal elements too.
-void insertion_sort(const Sorting& sorting, char* data, size_t count) {
-  const size_t size = sorting.size;
+WITH_BRANCHES void insertion_sort(char* data, size_t count, size_t size, Compare compare, void* argument) {
   for (char* next = data + size; next < data + count * size; next += size)
-    for (char* at = next; at > data && sorting.compare(at - size, at, sorting.argument) > 0; at -= size)
+    for (char* at = next; at > data && compare(at - size, at, argument) > 0; at -= size)
       for (size_t i = 0; i < size; ++i) {
         const char byte = at[i];
         at[i] = at[i - size];
@@ -58,11 +59,11 @@ void sort(void* data, size_t count, size_t size, Compare compare, void* argument
   constexpr size_t kSmall = 1024;
   char small[kSmall];
   const size_t bytes = count * size;
-  Sorting sorting{size, compare, argument, small};
-  if (bytes >= kSmall) sorting.space = static_cast<char*>(malloc(bytes));
-  if (sorting.space == nullptr) return insertion_sort(sorting, static_cast<char*>(data), count);
-  merge_sort(sorting, static_cast<char*>(data), count);
-  if (sorting.space != small) free(sorting.space);
+  char* const large = bytes < kSmall ? nullptr : static_cast<char*>(malloc(bytes));
+  if (bytes >= kSmall && large == nullptr)
+    return insertion_sort(static_cast<char*>(data), count, size, compare, argument);
+  merge_sort(static_cast<char*>(data), count, size, compare, argument, bytes < kSmall ? small : large);
+  free(large);
 }
 
 int compare_plainly(const void* a, const void* b, void* compare) {
@@ -81,7 +82,8 @@ void qsort(void* data, size_t count, size_t size, __compar_fn_t compare) {
   sort(data, count, size, compare_plainly, reinterpret_cast<void*>(compare));
 }
 
-void* bsearch(const void* key, const void* data, size_t count, size_t size, __compar_fn_t compare) {
+WITH_BRANCHES void* bsearch(const void* key, const void* data, size_t count, size_t size,
+                            __compar_fn_t compare) {
   size_t begin = 0, end = count;
   while (begin < end) {
     const size_t middle = (begin + end) / 2;
