@@ -177,6 +177,7 @@ class Machine {
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
   bool is_too_long(uint64_t to, uint64_t size);
+  static constexpr unsigned kPiece = 8;  // bytes of an access of library code
   const ValueLayout& piece_of(uint64_t left);
   Object object_of(Expr address) const;
   // The value of an expression if it follows from values that were recorded: of these, what went through memory

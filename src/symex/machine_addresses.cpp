@@ -1,0 +1,174 @@
+// Addresses that are expressions, and memory of which nothing is known any more.
+#include "symex/machine.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle {
+
+Machine::Object Machine::object_at(uint64_t at) const {
+  if (const llvm::GlobalVariable* variable = code.image().variable_at(at))
+    return {code.image().address_of(*variable),
+            variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType())};
+  const auto in = [at](const auto& map, auto size_of) -> Object {
+    auto after = map.upper_bound(at);
+    if (after == map.begin()) return {};
+    --after;
+    const uint64_t size = size_of(after->second);
+    return at - after->first < size ? Object{after->first, size} : Object{};
+  };
+  const auto size_itself = [](uint64_t size) { return size; };
+  if (const Object block = in(blocks, [](const MemoryBlock& each) { return each.size; }); block.size != 0)
+    return block;
+  if (const Object own = in(stack_objects_, size_itself); own.size != 0) return own;
+  return in(objects_, size_itself);
+}
+
+void Machine::add_objects(Objects& all) const {
+  const auto add = [&](uint64_t at, uint64_t size) { all[at] = std::max(all[at], size); };
+  for (const auto& [at, block] : blocks) add(at, block.size);
+  for (const auto& [at, size] : stack_objects_) add(at, size);
+}
+
+void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
+  notes.note(at, size, true, epoch);
+  memory.forget(at, size);
+  if (!is_shared(at, size)) return;
+  for (uint64_t done = 0; done < size;) {
+    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (at + done) % kPiece));
+    if (is_shared(at + done, part)) {
+      const Expr value = unknown(part * 8, why);
+      memory.write(at + done, value, part);
+      write_event(at + done, value, part, nullptr);
+      trace.events.back().occurrence = 0;
+    }
+    done += part;
+  }
+}
+
+void Machine::forget_behind(const Cell& pointer) {
+  if (pointer.expression) return forget_object(pointer.expression);
+  forget_from(pointer.bits);
+}
+
+void Machine::forget_from(uint64_t at) {
+  constexpr uint64_t kMost = 1 << 20;
+  const Object object = object_at(at);
+  misses_object_ |= object.size == 0;
+  if (object.size != 0)
+    forget(at, std::min(object.begin + object.size - at, kMost), "what code outside may have written");
+}
+
+// The address of an element is that of its object, or of a part of it, plus something.
+Machine::Object Machine::object_of(Expr address) const {
+  if (trace.pool.is_constant(address)) return object_at(trace.pool.constant_bits(address));
+  const ExprNode& node = trace.pool.node(address);
+  if (node.op == ExprOp::add) {
+    const Object found = object_of(Expr{node.a});
+    return found.size != 0 ? found : object_of(Expr{node.b});
+  }
+  if (node.op == ExprOp::ite) {
+    const Object yes = object_of(Expr{node.b}), no = object_of(Expr{node.c});
+    if (yes.begin == no.begin) return yes;
+  }
+  return {};
+}
+
+// In memory of which nothing is known, a library's: a part of the address is an address, and not in an object.
+bool Machine::is_outside(Expr address) const {
+  constexpr uint64_t kLowest = uint64_t{1} << 32, kHighest = uint64_t{1} << 47;
+  const ExprNode& node = trace.pool.node(address);
+  if (node.op == ExprOp::add) return is_outside(Expr{node.a}) || is_outside(Expr{node.b});
+  if (node.op != ExprOp::constant) return false;
+  const uint64_t bits = trace.pool.constant_bits(address);
+  return kLowest < bits && bits < kHighest && object_at(bits).size == 0;
+}
+
+bool Machine::is_uncertain(Expr e) {
+  while (uncertain_.size() <= e.number) {  // operands come first
+    const ExprNode& node = trace.pool.node(Expr{static_cast<uint32_t>(uncertain_.size())});
+    const std::array<Expr, 3> operands = operands_of(node);
+    uncertain_.push_back(node.op == ExprOp::unknown || std::ranges::any_of(operands, [&](Expr operand) {
+                           return operand && uncertain_[operand.number];
+                         }));
+  }
+  return uncertain_[e.number];
+}
+
+void Machine::forget_object(Expr address) {
+  constexpr uint64_t kMost = 1 << 20;
+  const Object object = object_of(address);
+  misses_object_ |= object.size == 0;
+  const uint64_t size = std::min(object.size, kMost);
+  const std::string why = "a write at an address of which nothing is known";
+  unknown(1, why);
+  if (size != 0) forget(object.begin, size, why);
+}
+
+Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op) {
+  constexpr uint64_t kLargest = uint64_t{1} << 28;
+  const Object object = object_of(address);
+  if (object.size != 0 && object.size < kLargest) {
+    also_share.add(object.begin, object.size);
+  } else if (kind != EventKind::read) {
+    unknown(1, "a write at an address of which nothing is known");
+  }
+  Event& event = add_event(kind, current_);
+  event.address = object.begin;
+  event.address_expression = address;
+  event.object = object.begin;
+  event.object_size = object.size;
+  event.size = bytes;
+  event.order = static_cast<AccessOrder>(op.order);
+  return event;
+}
+
+std::optional<uint64_t> Machine::recorded_value(Expr e) const {
+  const ExprNode& node = trace.pool.node(e);
+  if (node.width > 64) return std::nullopt;
+  if (trace.pool.is_constant(e)) return trace.pool.constant_bits(e);
+  if (const auto found = recorded_.find(e.number); found != recorded_.end()) return found->second;
+  if (node.op != ExprOp::add && node.op != ExprOp::mul) return std::nullopt;
+  const std::optional<uint64_t> a = recorded_value(Expr{node.a});
+  const std::optional<uint64_t> b = a ? recorded_value(Expr{node.b}) : std::nullopt;
+  if (!b) return std::nullopt;
+  return (node.op == ExprOp::add ? *a + *b : *a * *b) & low_bits(node.width);
+}
+
+void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
+  if (const std::optional<uint64_t> at = recorded_value(address)) return load(*at, type, to, op);
+  const auto bytes = static_cast<unsigned>(type.bytes);
+  if (is_uncertain(address) || is_outside(address)) {
+    misses_object_ = true;
+    return set_leaves(type, unknown(bytes * 8, "what is at an address that is not known"), to);
+  }
+  symbolic_event(EventKind::read, address, bytes, op);
+  set_leaves(type, pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8), to);
+}
+
+void Machine::store(Expr address, const ValueLayout& type, const Cell* from, const Op& op) {
+  if (const std::optional<uint64_t> at = recorded_value(address)) return store(*at, type, from, op);
+  if (is_uncertain(address) || is_outside(address)) return forget_object(address);
+  const Expr whole = whole_value(type, from);
+  symbolic_event(EventKind::write, address, static_cast<unsigned>(type.bytes), op).value = whole;
+}
+
+Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
+  if (const std::optional<uint64_t> at = recorded_value(address)) return update(*at, bits, op, change);
+  const unsigned bytes = (bits + 7) / 8;
+  if (is_uncertain(address) || is_outside(address)) {
+    forget_object(address);
+    const Expr old = unknown(bits, "what is at an address that is not known");
+    change(old);
+    return old;
+  }
+  symbolic_event(EventKind::update, address, bytes, op);
+  const auto index = static_cast<uint32_t>(trace.events.size() - 1);
+  const Expr old = pool().extract(pool().read(index, bytes * 8), 0, bits);
+  trace.events[index].value = pool().zext(change(old), bytes * 8);
+  return old;
+}
+
+}  // namespace heddle

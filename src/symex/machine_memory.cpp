@@ -1,0 +1,160 @@
+// Loads, stores and read-modify-writes at addresses that are known.
+#include "symex/machine.h"
+
+#include <fmt/core.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle {
+namespace {
+
+bool is_library_call(const llvm::Instruction& instruction) {
+  return llvm::isa<llvm::CallBase>(instruction) && !llvm::isa<llvm::IntrinsicInst>(instruction);
+}
+
+}  // namespace
+
+std::optional<uint64_t> Machine::address(const Cell& cell, const Op& op) {
+  if (!cell.expression) return cell.bits;
+  if (const std::optional<uint64_t> value = recorded_value(cell.expression)) return value;
+  unknown(1, fmt::format("an address that depends on shared memory ({})", op.instruction->getOpcodeName()));
+  return std::nullopt;
+}
+
+Expr Machine::read_bytes(uint64_t address, unsigned bytes) {
+  Expr out;
+  for (unsigned i = 0; i < bytes; ++i) {
+    const SymbolicMemory::Byte byte = memory.byte(address + i);
+    Expr part;
+    if (byte.expression) {
+      part = pool().extract(byte.expression, byte.index * 8u, 8);
+    } else if (byte.known && !byte.inherited) {
+      part = pool().constant(byte.value, 8);
+    } else {
+      if (byte.inherited) also_share.add(address + i, 1);
+      part = unknown(8, byte.inherited ? "a value that another thread had computed"
+                                       : "memory that the program has not written");
+      memory.write(address + i, part, 1);
+    }
+    out = i == 0 ? part : pool().concat(part, out);
+  }
+  return out;
+}
+
+void Machine::write_bytes(uint64_t address, Expr value, unsigned bytes) {
+  if (pool().is_constant(value)) {
+    const std::vector<uint64_t> words = pool().constant_words(value);
+    memory.write(address, {reinterpret_cast<const uint8_t*>(words.data()), bytes});
+  } else {
+    memory.write(address, value, bytes);
+  }
+}
+
+// An event is all of an access. If others know of some of its bytes only, the rest must be events too wherever
+// it is accessed: the value of the event is made of both.
+void Machine::share_whole(uint64_t address, uint64_t size) {
+  if (!shared.covers(address, size)) also_share.add(address, size);
+}
+
+Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
+  share_whole(address, bytes);
+  Event& event = add_event(EventKind::read, current_);
+  event.address = address;
+  event.size = bytes;
+  if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
+  return pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8);
+}
+
+void Machine::write_event(uint64_t address, Expr value, unsigned bytes, const Op* op) {
+  share_whole(address, bytes);
+  Event& event = add_event(EventKind::write, current_);
+  event.address = address;
+  event.size = bytes;
+  event.value = value;
+  event.direct = op == nullptr || is_library_call(*op->instruction);
+  if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
+}
+
+void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
+  const auto bytes = static_cast<unsigned>(type.bytes);
+  if (op.reads_shared) notes.note(at, bytes, false, epoch);
+  const bool event = is_shared(at, bytes);
+  if (!event && type.leaves.size() == 1 && bytes <= 8) {
+    uint64_t bits = 0;
+    if (memory.read(at, {reinterpret_cast<uint8_t*>(&bits), bytes})) {
+      set(to, bits & low_bits(type.leaves.front().bits));
+      return;
+    }
+  }
+  if (!event && type.whole_bytes) {
+    for (const Leaf& leaf : type.leaves) {
+      const unsigned size = (leaf.bits + 7) / 8;
+      const Expr whole = read_bytes(at + leaf.bit_offset / 8, size);
+      set(to + leaf.cell, pool().extract(whole, 0, leaf.bits));
+    }
+    return;
+  }
+  set_leaves(type, event ? read_event(at, bytes, &op) : read_bytes(at, bytes), to);
+}
+
+void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, const Op& op) {
+  const auto bytes = static_cast<unsigned>(type.bytes);
+  if (op.writes_shared) notes.note(at, bytes, true, epoch);
+  const bool event = is_shared(at, bytes);
+  if (!event && type.leaves.size() == 1 && bytes <= 8 && !from->expression) {
+    memory.write(at, {reinterpret_cast<const uint8_t*>(&from->bits), bytes});
+    return;
+  }
+  const Expr whole = whole_value(type, from);
+  write_bytes(at, whole, bytes);
+  if (event) write_event(at, whole, bytes, &op);
+}
+
+// The bytes of a value as one number.
+Expr Machine::whole_value(const ValueLayout& type, const Cell* from) {
+  Expr whole;  // leaves, the lowest first; what lies between them is 0
+  unsigned done = 0;
+  for (const Leaf& leaf : type.leaves) {
+    const auto offset = static_cast<unsigned>(leaf.bit_offset);
+    const auto append = [&](Expr part) { whole = done == 0 ? part : pool().concat(part, whole); };
+    if (offset > done) append(pool().constant(std::vector<uint64_t>(words_of(offset - done)), offset - done));
+    done = offset;
+    append(expression(from + leaf.cell, leaf.bits));
+    done += leaf.bits;
+  }
+  const auto bits = static_cast<unsigned>(type.bytes) * 8;
+  return done < bits ? pool().zext(whole, bits) : whole;
+}
+
+void Machine::set_leaves(const ValueLayout& type, Expr whole, Cell* to) {
+  for (const Leaf& leaf : type.leaves)
+    set(to + leaf.cell, pool().extract(whole, static_cast<unsigned>(leaf.bit_offset), leaf.bits));
+}
+
+Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
+  const unsigned bytes = (bits + 7) / 8;
+  if (op.reads_shared) {
+    notes.note(at, bytes, false, epoch);
+    notes.note(at, bytes, true, epoch);
+  }
+  if (!is_shared(at, bytes)) {
+    const Expr old = pool().extract(read_bytes(at, bytes), 0, bits);
+    write_bytes(at, pool().zext(change(old), bytes * 8), bytes);
+    return old;
+  }
+  share_whole(at, bytes);
+  Event& event = add_event(EventKind::update, current_);
+  event.address = at;
+  event.size = bytes;
+  event.order = static_cast<AccessOrder>(op.order);
+  const auto index = static_cast<uint32_t>(trace.events.size() - 1);
+  const Expr old = pool().extract(pool().read(index, bytes * 8), 0, bits);
+  const Expr written = pool().zext(change(old), bytes * 8);
+  trace.events[index].value = written;
+  write_bytes(at, written, bytes);
+  return old;
+}
+
+}  // namespace heddle
