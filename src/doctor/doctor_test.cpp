@@ -227,7 +227,7 @@ TEST(Doctor, Text) {
                "           means: replay --gdb fails; replay without it works\n"
                "           do:    sudo apt-get install gdb\n");
   EXPECT_PRED2(has, text, "\n\nheddle itself\n");
-  EXPECT_TRUE(text.ends_with("\n\n27 ok, 0 limited, 1 missing\n")) << text;
+  EXPECT_TRUE(text.ends_with("\n\n28 ok, 0 limited, 1 missing\n")) << text;
   EXPECT_FALSE(has(text, "\x1b"));
   const std::string brief = doctor_text(report, {.detail = DoctorTextOptions::Detail::lacks_only});
   EXPECT_TRUE(brief.starts_with("Tools\n  missing  gdb  "));
@@ -250,7 +250,7 @@ TEST(Doctor, JsonHasStableKeys) {
   EXPECT_EQ(json["checks"][1]["group"], "Tools");
   EXPECT_EQ(json["checks"][1]["status"], "ok");
   EXPECT_EQ(json["summary"].dump(),
-            R"({"ok":27,"limited":0,"missing":1,"ready":false,"essentials_missing":["compiler_wrapper"]})");
+            R"({"ok":28,"limited":0,"missing":1,"ready":false,"essentials_missing":["compiler_wrapper"]})");
 }
 
 TEST(Doctor, ThisMachine) {
