@@ -64,8 +64,9 @@ std::optional<heddle_step_target> target_of(const Event& event) {
 
 }  // namespace
 
-Result<Guide> guide_of(const Trace& trace, std::span<const OrderItem> order) {
-  Guide guide;
+Result<OrderGuide> guide_of(const Trace& trace, std::span<const OrderItem> order) {
+  OrderGuide out;
+  Guide& guide = out.guide;
   for (const ThreadTrace& thread : trace.threads) {
     const ThreadName name = HEDDLE_TRY(name_of(thread));
     if (!name.is_main() && std::ranges::find(guide.threads, name.parent()) == guide.threads.end())
@@ -74,7 +75,8 @@ Result<Guide> guide_of(const Trace& trace, std::span<const OrderItem> order) {
           .next = "record again"};
     guide.threads.push_back(name);
   }
-  for (const OrderItem& item : order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const OrderItem& item = order[i];
     const ThreadTrace& thread = trace.threads[item.thread];
     const Event& event = thread.events[item.event];
     const std::optional<heddle_step_target> target = target_of(event);
@@ -91,12 +93,16 @@ Result<Guide> guide_of(const Trace& trace, std::span<const OrderItem> order) {
       guide.steps.back() = step;
     else
       guide.steps.push_back(step);
+    out.items.resize(guide.steps.size());
+    out.items.back() = i;
     // At once: a signal that comes before the thread has the mutex again must not wake it.
     if (event.kind == EventKind::wait_begin && item.event + 1 < thread.events.size() &&
-        thread.events[item.event + 1].kind == EventKind::wait_timeout)
+        thread.events[item.event + 1].kind == EventKind::wait_timeout) {
       guide.steps.push_back({.kind = GuideStep::Kind::timeout, .thread = item.thread});
+      out.items.push_back(i);
+    }
   }
-  return guide;
+  return out;
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "replay/guide.h"
@@ -9,7 +10,12 @@
 
 namespace heddle {
 
+struct OrderGuide {
+  Guide guide;
+  std::vector<size_t> items;  // by step of the guide: the last item of the order that it carries out
+};
+
 // Threads of the trace are those of the recording; the error names one whose creator has no log.
-Result<Guide> guide_of(const Trace& trace, std::span<const OrderItem> order);
+Result<OrderGuide> guide_of(const Trace& trace, std::span<const OrderItem> order);
 
 }  // namespace heddle

@@ -27,16 +27,18 @@ Trace two_threads() {
 TEST(OrderGuide, OneStepForEachStretchOfAThread) {
   const Trace trace = two_threads();
   const std::vector<OrderItem> order = {{0, 0}, {1, 0}, {0, 1}, {0, 2}, {0, 1, true}, {1, 1}, {1, 2}};
-  const Result<Guide> guide = guide_of(trace, order);
-  ASSERT_TRUE(guide);
-  ASSERT_EQ(guide->threads.size(), 2u);
-  EXPECT_EQ(guide->threads[1].text(), "0:0") << "recordings count children from 1";
+  const Result<OrderGuide> made = guide_of(trace, order);
+  ASSERT_TRUE(made);
+  const Guide& guide = made->guide;
+  ASSERT_EQ(guide.threads.size(), 2u);
+  EXPECT_EQ(guide.threads[1].text(), "0:0") << "recordings count children from 1";
   using Kind = GuideStep::Kind;
   const std::vector<GuideStep> expected = {
       {Kind::run, 0, HEDDLE_TARGET_sync, 5, 1},    {Kind::run, 1, HEDDLE_TARGET_begin, HEDDLE_NO_SITE, 1},
       {Kind::run, 0, HEDDLE_TARGET_write, 6, 1},   {Kind::flush, 0, HEDDLE_TARGET_write, 6, 1},
       {Kind::run, 1, HEDDLE_TARGET_timeout, 8, 2}, {Kind::run, 1, HEDDLE_TARGET_read, 8, 3}};
-  EXPECT_EQ(guide->steps, expected);
+  EXPECT_EQ(guide.steps, expected);
+  EXPECT_EQ(made->items, (std::vector<size_t>{0, 1, 2, 4, 5, 6})) << "item 3 has no event under control";
 }
 
 TEST(OrderGuide, AWaitThatEndsByItsTimeIsOverAtOnce) {
@@ -47,14 +49,15 @@ TEST(OrderGuide, AWaitThatEndsByItsTimeIsOverAtOnce) {
   builder.add(0, Event{.kind = EventKind::signal, .place = 1, .occurrence = 1});
   builder.add(1, Event{.kind = EventKind::wait_begin, .place = 1, .occurrence = 1});
   builder.add(1, Event{.kind = EventKind::wait_timeout, .place = 1, .occurrence = 2});
-  const Result<Guide> guide = guide_of(builder.trace, std::vector<OrderItem>{{1, 0}, {0, 0}, {1, 1}});
-  ASSERT_TRUE(guide);
+  const Result<OrderGuide> made = guide_of(builder.trace, std::vector<OrderItem>{{1, 0}, {0, 0}, {1, 1}});
+  ASSERT_TRUE(made);
+  const Guide& guide = made->guide;
   using Kind = GuideStep::Kind;
   const std::vector<GuideStep> expected = {{Kind::run, 1, HEDDLE_TARGET_sync, 8, 1},
                                            {.kind = Kind::timeout, .thread = 1},
                                            {Kind::run, 0, HEDDLE_TARGET_sync, 5, 1},
                                            {Kind::run, 1, HEDDLE_TARGET_timeout, 8, 2}};
-  EXPECT_EQ(guide->steps, expected);
+  EXPECT_EQ(guide.steps, expected);
 }
 
 TEST(OrderGuide, AThreadWithoutItsCreator) {

@@ -4,6 +4,7 @@
 
 #include "driver/order_guide.h"
 #include "replay/interrupt.h"
+#include "solve/reads_from.h"
 
 namespace heddle {
 namespace {
@@ -55,43 +56,60 @@ class Reproducer {
  private:
   // Whether that was the end.
   Result<bool> attempt(bool clocks) {
-    const Problem problem{.trace = &trace_, .model = rules_.memory_model, .clocks = clocks};
-    ReproduceAttempt& attempt =
-        result_.attempts.emplace_back(ReproduceAttempt{.model = problem.model, .clocks = clocks});
+    Problem problem{.trace = &trace_, .model = rules_.memory_model, .clocks = clocks};
     const Clock::time_point begin = Clock::now();
     SolveLimits limits{.deadline = deadline_, .stop = &interrupt_flag(), .jobs = options_.jobs};
     // What the clocks leave is little: if that takes long, they are wrong.
     if (clocks && deadline_) limits.deadline = begin + (*deadline_ - begin) / 2;
     limits.progress = events_.progress;
-    attempt.answer = engine_.solve(problem, limits);
-    attempt.solving = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    switch (attempt.answer.verdict) {
-      case SolveVerdict::impossible:
-        result_.end = clocks ? ReproduceResult::End::undecided : ReproduceResult::End::impossible;
-        return false;
-      case SolveVerdict::undecided:
-        result_.end = ReproduceResult::End::undecided;
-        return interrupted();
-      case SolveVerdict::found:
-        return follow(attempt);
-    }
-    return false;
-  }
-
-  Result<bool> follow(ReproduceAttempt& attempt) {
-    const Guide guide = HEDDLE_TRY(guide_of(trace_, attempt.answer.order));
-    events_.progress("replaying");
-    Execution run =
-        HEDDLE_TRY(executor_.execute({.guide = &guide, .rules = rules_, .fresh = true, .keep_schedule = true}));
-    if (run.failure) result_.matched = match(failure_, *run.failure);
-    if (run.outcome != Outcome::failed || result_.matched == FailureMatch::none) {
-      attempt.replay = what_happened(run);
-      result_.end = interrupted() ? ReproduceResult::End::undecided : ReproduceResult::End::not_reproduced;
+    for (unsigned order = 0; order < options_.orders; ++order) {
+      ReproduceAttempt attempt{.model = problem.model, .clocks = clocks};
+      const Clock::time_point from = Clock::now();
+      attempt.answer = engine_.solve(problem, limits);
+      attempt.solving = std::chrono::duration_cast<milliseconds>(Clock::now() - from);
+      const SolveVerdict verdict = attempt.answer.verdict;
+      if (order != 0 && verdict != SolveVerdict::found) return interrupted();  // the orders before decide
+      result_.attempts.push_back(std::move(attempt));
+      if (verdict == SolveVerdict::found) {
+        if (HEDDLE_TRY(follow(problem, result_.attempts.back()))) return true;
+        continue;
+      }
+      const bool proved = verdict == SolveVerdict::impossible && !clocks;
+      result_.end = proved ? ReproduceResult::End::impossible : ReproduceResult::End::undecided;
       return interrupted();
     }
-    result_.end = ReproduceResult::End::reproduced;
-    result_.confirmation.best = std::move(run);
-    return true;
+    return interrupted();
+  }
+
+  // Whether that was the end; else the order is refuted.
+  Result<bool> follow(Problem& problem, ReproduceAttempt& attempt) {
+    const OrderGuide order = HEDDLE_TRY(guide_of(trace_, attempt.answer.order));
+    events_.progress("replaying");
+    Execution run = HEDDLE_TRY(
+        executor_.execute({.guide = &order.guide, .rules = rules_, .fresh = true, .keep_schedule = true}));
+    if (run.failure) result_.matched = match(failure_, *run.failure);
+    if (run.outcome == Outcome::failed && result_.matched != FailureMatch::none) {
+      result_.end = ReproduceResult::End::reproduced;
+      result_.confirmation.best = std::move(run);
+      return true;
+    }
+    attempt.replay = what_happened(run);
+    result_.end = interrupted() ? ReproduceResult::End::undecided : ReproduceResult::End::not_reproduced;
+    refute(problem, attempt.answer.order, order, run);
+    return interrupted();
+  }
+
+  // By what led to the event that the run could not come to, as far as that is known.
+  static void refute(Problem& problem, const std::vector<OrderItem>& items, const OrderGuide& order,
+                     const Execution& run) {
+    const std::optional<ReadsFrom> all = reads_from(problem, items);
+    if (!all) return;
+    ReadsFrom sources;
+    if (run.outcome == Outcome::diverged && run.step != 0 && run.step <= order.items.size()) {
+      const OrderItem& item = items[order.items[run.step - 1]];
+      sources = sources_before(*all, {item.thread, item.event});
+    }
+    problem.refuted.push_back(sources.empty() ? *all : std::move(sources));
   }
 
   Result<void> finish() {

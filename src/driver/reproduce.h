@@ -3,7 +3,8 @@
 // The trace of the recording becomes a problem; an engine finds an order of its events; a controlled run
 // follows the order. Only a run that fails as the recorded one did is a result. What the clocks of the
 // recording say is used at first: it leaves little to search. It is an assumption, so without a result it is
-// dropped. What is impossible under one memory model is tried under the next.
+// dropped. A run that does something else refutes its order and all that read the same (solve/reads_from.h):
+// the next one is tried. What is impossible under one memory model is tried under the next.
 #pragma once
 
 #include <chrono>
@@ -25,6 +26,7 @@ struct ReproduceOptions {
   bool clocks = true;                                                       // of the recording may be used
   std::optional<std::chrono::milliseconds> time = std::chrono::minutes(5);  // for solving
   unsigned jobs = 1;
+  unsigned orders = 10;  // that are tried, with clocks and without
   unsigned confirmations = 3;
   bool shorten = true;
   std::chrono::milliseconds shorten_time = std::chrono::seconds(20);

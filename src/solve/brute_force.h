@@ -33,17 +33,29 @@ class BruteForce {
   }
 
   BruteForceAnswer solve(size_t most_points) {
+    BruteForceAnswer answer;
+    const bool complete =
+        each_answer(most_points, [&](const std::vector<OrderItem>& order, uint32_t preemptions) {
+          answer = {.kind = BruteForceAnswer::Kind::found, .preemptions = preemptions, .order = order};
+          return true;
+        });
+    return complete ? answer : BruteForceAnswer{.kind = BruteForceAnswer::Kind::too_large};
+  }
+
+  // All answers, those with few preemptions first, until `visit` says that it is enough. False: too many
+  // points.
+  template <class Visit>
+  bool each_answer(size_t most_points, const Visit& visit) {
     std::deque<Point> now{start()};
     for (uint32_t preemptions = 0; !now.empty(); ++preemptions) {
       std::deque<Point> next;  // of those with one preemption more
       while (!now.empty()) {
-        if (++points_seen_ > most_points) return {.kind = BruteForceAnswer::Kind::too_large};
+        if (++points_seen_ > most_points) return false;
         const Point point = std::move(now.back());
         now.pop_back();
         if (points_ == Points::once && !seen_.insert(key_of(point)).second) continue;
         TraceExecution end = point.execution;
-        if (end.finish().kind == Evaluation::Kind::holds)
-          return {.kind = BruteForceAnswer::Kind::found, .preemptions = preemptions, .order = point.order};
+        if (end.finish().kind == Evaluation::Kind::holds && visit(point.order, preemptions)) return true;
         for (uint32_t t = 0; t < problem_.trace->threads.size(); ++t) {
           const uint32_t position = point.execution.next_event(t);
           for (uint32_t write = 0; write < position; ++write)
@@ -57,7 +69,7 @@ class BruteForce {
       }
       now = std::move(next);
     }
-    return {.kind = BruteForceAnswer::Kind::impossible};
+    return true;
   }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "solve/order_measures.h"
 
 namespace heddle {
@@ -59,8 +61,30 @@ void OrderingSearch::prepare() {
   parts_->values.find_possible(stopped);
   parts_->values.encode([&](Moment moment) { return parts_->theory.executed(moment); }, stopped);
   parts_->sync.add_clauses();
+  for (const ReadsFrom& refuted : problem_.refuted) add_refuted(refuted);
   parts_->theory.on_all = [&] { look_at_whole(); };
   is_prepared_ = !is_stopped();
+}
+
+// One of the reads must have another source.
+void OrderingSearch::add_refuted(const ReadsFrom& refuted) {
+  std::vector<Literal> clause;
+  for (const ReadSource& source : refuted) {
+    const uint32_t number = model_.read_event(source.read.thread, source.read.event);
+    if (number == kInitial) return;
+    const OrderingReadEvent& event = model_.read_events[number];
+    uint32_t read = event.first;
+    while (read + 1 < event.first + event.count &&
+           model_.cells[model_.reads[read + 1].cell].address <= source.address)
+      ++read;
+    const uint32_t write =
+        source.write ? model_.write_number(source.write->thread, source.write->event) : kInitial;
+    const auto& candidates = model_.reads[read].candidates;
+    const auto found = std::ranges::find(candidates, write, &OrderingCandidate::write);
+    if (found == candidates.end()) return;  // it has another one in any case
+    clause.push_back(~Literal::of(found->variable));
+  }
+  solver_.add_clause(clause);
 }
 
 bool OrderingSearch::is_stopped() {

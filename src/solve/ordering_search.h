@@ -34,6 +34,7 @@ class OrderingSearch {
   void prepare();
   bool is_stopped();
   void look_at_whole();
+  void add_refuted(const ReadsFrom& refuted);
   void add_wrong_read(const OrderingSequence::WrongRead& wrong);
   void finish();
   void note_statistics();

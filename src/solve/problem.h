@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -32,11 +33,22 @@ struct OrderFact {
   friend bool operator==(const OrderFact&, const OrderFact&) = default;
 };
 
+// What bytes of a read, from this address on, are read from; without a write: what was there before.
+struct ReadSource {
+  EventRef read;
+  uint64_t address = 0;
+  std::optional<EventRef> write;
+
+  friend bool operator==(const ReadSource&, const ReadSource&) = default;
+};
+using ReadsFrom = std::vector<ReadSource>;
+
 struct Problem {
   const Trace* trace = nullptr;  // requires: check_trace(); outlives the problem
   MemoryModel model = MemoryModel::sc;
   bool clocks = false;  // an event whose tsc_high is not above another's tsc_low comes before it (both not 0)
   std::vector<OrderFact> facts;
+  std::vector<ReadsFrom> refuted;  // no order with all sources of one of these (solve/reads_from.h)
 
   const Event& event(EventRef ref) const { return trace->threads[ref.thread].events[ref.event]; }
 };

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "solve/order_measures.h"
+#include "solve/reads_from.h"
 #include "solve/search_order.h"
 #include "solve/searcher.h"
 
@@ -33,7 +34,11 @@ class SearchEngine : public Engine {
       searchers.push_back(std::make_unique<Searcher>(common));
     searchers[0]->search_all();
     for (uint32_t level = 0;; ++level) {
-      if (common.found) return found(problem, common, level);
+      if (common.found) {
+        SolveAnswer answer = found(problem, common, level);
+        if (is_refuted(problem, answer.order)) return undecided(common, kRefuted, level);
+        return answer;
+      }
       if (common.end) return undecided(common, common.why, level);
       std::vector<const SearchWay*> ways;
       for (const auto& searcher : searchers) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "solve/order_measures.h"
+#include "solve/reads_from.h"
 #include "solve/smt_encoding.h"
 
 namespace heddle {
@@ -36,7 +37,8 @@ class SmtEngine : public Engine {
         if (bound.empty()) return {.verdict = SolveVerdict::impossible};
         return {.why = fmt::format("there is no order with {} preemptions or fewer", *limits.most_preemptions)};
       case SmtSolver::Answer::satisfiable:
-        if (!take(problem, encoding, answer)) return {.why = "a value that the solver does not know"};
+        if (!take(problem, encoding, answer))
+          return {.why = problem.refuted.empty() ? "a value that the solver does not know" : kRefuted};
         break;
     }
     const bool can_bound = answer.preemptions == 0 || limits.most_preemptions || encoding.encode_preemptions();
@@ -57,12 +59,12 @@ class SmtEngine : public Engine {
   }
 
  private:
-  // Whether the order holds; it may not if values are approximated.
+  // Whether the order holds, which it may not if values are approximated, and is not refuted.
   static bool take(const Problem& problem, SmtEncoding& encoding, SolveAnswer& answer) {
     std::vector<OrderItem> order = encoding.order();
     const bool holds = evaluate(*problem.trace, problem.model, order).kind == Evaluation::Kind::holds;
     HEDDLE_CHECK(holds || encoding.is_approximated());
-    if (!holds) return false;
+    if (!holds || is_refuted(problem, order)) return false;
     const OrderMeasures measures = measure(problem, order);
     answer.verdict = SolveVerdict::found;
     answer.order = std::move(order);
