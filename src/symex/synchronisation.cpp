@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "symex/thread_interpreter.h"
+#include "symex/thread_signals.h"
 
 namespace heddle {
 
@@ -53,6 +54,7 @@ void ThreadInterpreter::note_mutex_kind(const llvm::CallBase& call, uint64_t mut
 
 // std::notify_all_at_thread_exit: the lock that was handed over is released, then all are woken.
 void ThreadInterpreter::finish_thread() {
+  if (!ended_itself_) took(HEDDLE_SYNC_thread_cancel);
   for (const SyncEntry& entry : at_exit_) {
     machine_.add_event(EventKind::unlock, nullptr).address = entry.object[1];
     ++machine_.step;
@@ -92,7 +94,7 @@ void ThreadInterpreter::before_sync(const llvm::CallBase& call, const SyncEntry&
       return;
     case HEDDLE_SYNC_thread_kill:
       if (const auto number = argument(call, 1); number && *number != 0)
-        sync_event(EventKind::semaphore_post, entry, object);
+        sync_event(EventKind::semaphore_post, entry, signal_object(object, entry.kind));
       return;
     case HEDDLE_SYNC_mutex_destroy:
     case HEDDLE_SYNC_cond_destroy:
@@ -108,7 +110,11 @@ void ThreadInterpreter::before_sync(const llvm::CallBase& call, const SyncEntry&
     case HEDDLE_SYNC_guard_abort:
       sync_event(EventKind::once_done, entry, object).second = 1;
       return;
+    case HEDDLE_SYNC_thread_cancel:
+      sync_event(EventKind::semaphore_post, entry, signal_object(object, entry.kind));
+      return;
     case HEDDLE_SYNC_thread_exit:
+      ended_itself_ = true;
       return;  // its last event is added when all of it was seen
     default:
       return;

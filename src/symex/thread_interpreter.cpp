@@ -123,6 +123,7 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
   entered_.pop_back();
   machine_.pop();
   std::erase_if(pending_, [&](const auto& each) { return each.first > machine_.frames.size(); });
+  if (by == LeftBy::returned && machine_.frames.empty()) ended_itself_ = true;
   if (by != LeftBy::returned || machine_.frames.empty()) return;
   if (entered_by != EnteredBy::call && entered_by != EnteredBy::pointer) return;
   Machine::Frame& frame = machine_.top();

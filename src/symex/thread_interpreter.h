@@ -97,6 +97,7 @@ class ThreadInterpreter : public PathVisitor {
   Event& sync_event(EventKind kind, const SyncEntry& entry, uint64_t object);
   // ---- thread_signals.cpp
   void took_signal(const llvm::CallBase& call, const ReturnedEntry& returned);
+  void took(heddle_sync_kind kind);
 
   Machine& machine_;
   Surroundings around_;
@@ -110,6 +111,7 @@ class ThreadInterpreter : public PathVisitor {
   uint64_t blocks_ = 0;
   uint64_t last_error_ = 0;  // that the log holds
   bool lost_ = false, done_ = false;
+  bool ended_itself_ = false;  // returned, or called pthread_exit
   std::string why_;
 };
 
