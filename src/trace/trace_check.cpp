@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace heddle {
 namespace {
@@ -69,8 +70,11 @@ class ThreadChecker {
         return wrong(fmt::format("expression {}", i), "its approximation does not exist");
       if (node.op != ExprOp::read) continue;
       // Reads behind the last event may be left over from what the failure cut off: nothing can use them.
-      if (node.a < thread_.events.size() && (!reads_value(thread_.events[node.a].kind) ||
-                                             node.width != uint64_t{thread_.events[node.a].size} * 8))
+      if (node.a >= thread_.events.size()) {
+        needs_[i] = std::numeric_limits<uint32_t>::max();
+        continue;
+      }
+      if (!reads_value(thread_.events[node.a].kind) || node.width != uint64_t{thread_.events[node.a].size} * 8)
         return wrong(fmt::format("expression {}", i), "there is no such read");
       needs_[i] = node.a + 1;
     }
