@@ -33,6 +33,8 @@ from recorded_run import Wrong  # noqa: E402
 NOT_EXACT = {"randomness", "signals", "call_once", "condition_variable", "futures", "streams", "thread_locals"}
 # Besides, in the order that really happened, of which some of that shows only there.
 NOT_EXACT_IN_ORDER = {"segv_stack_overflow_cycle", "order_key_destructor_registry", "use_after_free_shared_ptr"}
+# Besides, under --policy paths: where what is written at unknown addresses of strings and nodes defeats it.
+NOT_EXACT_BY_PATHS = {"containers"}
 SUMMARY = re.compile(r"(\d+) threads, (\d+) events, ")
 
 
@@ -96,7 +98,7 @@ def main():
     left_out = set() if options.all else NOT_EXACT | NOT_EXACT_IN_ORDER if options.order else NOT_EXACT
     jobs = [job for job in check_programs.collect(options) if job.name.removesuffix("_fixed") not in left_out]
     if options.kept:
-        jobs += kept_jobs()
+        jobs += [job for job in kept_jobs() if options.policy != "paths" or options.all or job.name.rsplit("-", 1)[0] not in NOT_EXACT_BY_PATHS]
     if options.racing:
         jobs += batches.jobs(options.racing, check_programs.Job)
     checker = check_programs.Checker(options)
