@@ -1,6 +1,7 @@
 // This test program looks itself up.
 #include "image/code_symbols.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -37,10 +38,11 @@ TEST(CodeSymbols, InlinedFramesHaveTheirLines) {
   EXPECT_EQ(symbols->symbol_at(at), "_ZN6heddle17place_in_functionEv");
   const std::vector<CodeFrame> frames = symbols->frames_at(at);
   ASSERT_EQ(frames.size(), 2u);
-  EXPECT_EQ(frames[0].function, "heddle::inlined_place()");
+  // Line tables alone (-gline-tables-only) have the names without what encloses them.
+  EXPECT_THAT(frames[0].function, testing::AnyOf("heddle::inlined_place()", "inlined_place"));
   EXPECT_NEAR(frames[0].line, kInlinedLine, 2);
   EXPECT_TRUE(frames[0].file.ends_with("src/image/code_symbols_test.cpp")) << frames[0].file;
-  EXPECT_EQ(frames[1].function, "heddle::place_in_function()");
+  EXPECT_THAT(frames[1].function, testing::AnyOf("heddle::place_in_function()", "place_in_function"));
   EXPECT_GT(frames[1].line, frames[0].line);
 }
 
