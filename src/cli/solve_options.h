@@ -1,11 +1,9 @@
 // Options that solve and reproduce share.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "cli/verb.h"
-#include "solve/engine.h"
 
 namespace heddle {
 

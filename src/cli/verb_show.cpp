@@ -9,9 +9,9 @@
 #include "cli/control_options.h"
 #include "cli/program_text.h"
 #include "cli/recording_text.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "driver/program_summary.h"
-#include "driver/recorded_trace.h"
 #include "driver/recording_summary.h"
 #include "driver/trace_summary.h"
 #include "trace/trace_file.h"
@@ -38,20 +38,8 @@ Result<ExitCode> show_trace(const Trace& trace, const CommonOptions& common) {
 }
 
 Result<ExitCode> make_trace(const Options& options, const CommonOptions& common) {
-  if (!std::filesystem::is_directory(options.file))
-    return Error{.what = "a packed recording has to be unpacked first",
-                 .where = options.file,
-                 .next = fmt::format("heddle unpack {}", options.file)};
-  SymbolicStatistics statistics;
   const unsigned jobs = std::max(std::thread::hardware_concurrency(), 1u);
-  const Trace trace =
-      HEDDLE_TRY(trace_of_recording(options.file, options.recording.program, {.jobs = jobs}, statistics));
-  if (statistics.mismatches != 0)
-    fmt::print(
-        stderr,
-        "heddle: at {} places what was computed along the paths is not what was recorded; the first: {}\n"
-        "  what follows from there may be wrong\n",
-        statistics.mismatches, statistics.first_mismatch);
+  const Trace trace = HEDDLE_TRY(trace_of_recorded(options.file, options.recording.program, jobs));
   if (options.output.empty()) return show_trace(trace, common);
   HEDDLE_TRY(save_trace(trace, options.output));
   if (!common.quiet)

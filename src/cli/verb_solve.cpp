@@ -7,7 +7,7 @@
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "cli/solve_options.h"
-#include "driver/recorded_trace.h"
+#include "cli/trace_input.h"
 #include "driver/recording_summary.h"
 #include "replay/interrupt.h"
 #include "solve/engines.h"
@@ -31,12 +31,7 @@ struct Options {
 
 Result<Trace> load(const Options& given) {
   if (!is_recording(given.file)) return load_trace(given.file);
-  if (!fs::is_directory(given.file))
-    return Error{.what = "a packed recording has to be unpacked first",
-                 .where = given.file,
-                 .next = fmt::format("heddle unpack {}", given.file)};
-  SymbolicStatistics statistics;
-  return trace_of_recording(given.file, given.solve.program, {.jobs = given.solve.jobs}, statistics);
+  return trace_of_recorded(given.file, given.solve.program, given.solve.jobs);
 }
 
 ExitCode exit_code(SolveVerdict verdict) {

@@ -43,20 +43,13 @@ void _List_node_base::_M_reverse() noexcept {
 void _List_node_base::swap(_List_node_base& a, _List_node_base& b) noexcept {
   const bool a_empty = a._M_next == &a, b_empty = b._M_next == &b;
   const _List_node_base old_a = a, old_b = b;
-  if (b_empty) {
-    a._M_next = a._M_prev = &a;
-  } else {
-    a._M_next = old_b._M_next;
-    a._M_prev = old_b._M_prev;
-    a._M_next->_M_prev = a._M_prev->_M_next = &a;
-  }
-  if (a_empty) {
-    b._M_next = b._M_prev = &b;
-  } else {
-    b._M_next = old_a._M_next;
-    b._M_prev = old_a._M_prev;
-    b._M_next->_M_prev = b._M_prev->_M_next = &b;
-  }
+  const auto take = [](_List_node_base& head, const _List_node_base& from, bool empty) {
+    head._M_next = empty ? &head : from._M_next;
+    head._M_prev = empty ? &head : from._M_prev;
+    head._M_next->_M_prev = head._M_prev->_M_next = &head;
+  };
+  take(a, old_b, b_empty);
+  take(b, old_a, a_empty);
 }
 
 }  // namespace std::__detail
