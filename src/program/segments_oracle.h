@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <llvm/IR/CFG.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
