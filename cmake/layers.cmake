@@ -1,6 +1,7 @@
 # One target per folder of src/. scripts/check_layers.py checks the includes against the same table.
 
-# Headers of others are most of what compiling costs: each target compiles them once.
+# Headers of others are most of what compiling costs: they are compiled once for each set of them, by the first target
+# that uses the set.
 set(HEDDLE_COMMON_HEADERS <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <string> <vector>
   <fmt/format.h> <nlohmann/json.hpp>)
 set(HEDDLE_LLVM_HEADERS <llvm/ADT/DenseMap.h> <llvm/ADT/DenseSet.h> <llvm/IR/IRBuilder.h> <llvm/IR/InstIterator.h>
@@ -14,7 +15,23 @@ function(heddle_large_headers target)
   if(links MATCHES "GTest")
     list(APPEND headers <gtest/gtest.h>)
   endif()
-  target_precompile_headers(${target} PRIVATE ${headers})
+  if(links MATCHES "CLI11")
+    list(APPEND headers <CLI/CLI.hpp>)
+  endif()
+  get_target_property(type ${target} TYPE) # Executables are compiled with -fPIE, libraries with -fPIC.
+  string(MD5 set "${type} ${headers}")
+  get_property(first GLOBAL PROPERTY HEDDLE_HEADERS_${set})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${headers})
+    set_property(GLOBAL PROPERTY HEDDLE_HEADERS_${set} ${target})
+  endif()
+endfunction()
+
+# Sources are compiled some at a time, which halves the build: names in anonymous namespaces are unique in their layer.
+function(heddle_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
 endfunction()
 
 # heddle_layer(NAME [DEPS targets...])
@@ -30,6 +47,7 @@ function(heddle_layer name)
   target_link_libraries(heddle_${name} PUBLIC heddle_flags ${ARG_DEPS})
   target_link_libraries(heddle_${name} PRIVATE heddle_sanitize)
   heddle_large_headers(heddle_${name})
+  heddle_compile_together(heddle_${name})
   if(BUILD_TESTING AND tests)
     find_package(GTest REQUIRED)
     add_executable(${name}_test ${tests})

@@ -10,7 +10,7 @@ namespace heddle {
 namespace {
 
 constexpr const char* kDevices = "/sys/bus/event_source/devices";
-constexpr const char* kMeaning = "record --mode pt fails; record --mode paths, flow and core do not need it";
+constexpr const char* kWithoutTrace = "record --mode pt fails; record --mode paths, flow and core do not need it";
 constexpr const char* kWithout = "record with: heddle record --mode paths";
 
 bool has_cap(const Machine& machine, const char* name) {
@@ -22,26 +22,26 @@ Finding without_device(const Machine& machine) {
   const std::string vendor = field(info, "vendor_id");
   if (vendor != "GenuineIntel") {
     return missing(fmt::format("not an Intel processor ({})", vendor.empty() ? "vendor unknown" : vendor),
-                   kMeaning, fmt::format("{}; PT needs an Intel processor", kWithout));
+                   kWithoutTrace, fmt::format("{}; PT needs an Intel processor", kWithout));
   }
   const bool guest = cpu_has(machine, "hypervisor");
   if (cpu_has(machine, "intel_pt")) {
     if (!machine.access_problem(kDevices, Right::exists).empty()) {
-      return missing(fmt::format("the processor has it, but {} is not visible", kDevices), kMeaning,
+      return missing(fmt::format("the processor has it, but {} is not visible", kDevices), kWithoutTrace,
                      container(machine).empty()
                          ? as_root(machine, "mount -t sysfs sysfs /sys")
                          : "give the container the host's /sys (docker run -v /sys:/sys:ro ...)");
     }
     return missing(
-        "the processor has it, but the kernel has no driver for it", kMeaning,
+        "the processor has it, but the kernel has no driver for it", kWithoutTrace,
         "use a kernel with CONFIG_PERF_EVENTS=y and CONFIG_CPU_SUP_INTEL=y; see: sudo dmesg | grep -i pt");
   }
   if (guest) {
     return missing(
-        "hidden by the virtual machine", kMeaning,
+        "hidden by the virtual machine", kWithoutTrace,
         "record on the host, or let the guest see it (host: kvm_intel pt_mode=1; QEMU: -cpu host,intel-pt=on)");
   }
-  return missing("this Intel processor has none, or the firmware switched it off", kMeaning,
+  return missing("this Intel processor has none, or the firmware switched it off", kWithoutTrace,
                  fmt::format("{}; PT needs Broadwell (2015) or later, enabled in the firmware", kWithout));
 }
 
@@ -69,12 +69,12 @@ Finding check_intel_pt(const Machine& machine) {
   const std::string device = fmt::format("{}/intel_pt", kDevices);
   if (!machine.access_problem(device, Right::exists).empty()) return without_device(machine);
   if (const std::string problem = machine.access_problem(device + "/type", Right::read); !problem.empty()) {
-    return limited(fmt::format("{} is there but not readable: {}", device, problem), kMeaning,
+    return limited(fmt::format("{} is there but not readable: {}", device, problem), kWithoutTrace,
                    as_root(machine, fmt::format("chmod -R a+rX {}", device)));
   }
   const Finding rights = check_perf_rights(machine);
   if (rights.status != CheckStatus::ok)
-    return limited("available, but not permitted: " + rights.finding, kMeaning, rights.remedy);
+    return limited("available, but not permitted: " + rights.finding, kWithoutTrace, rights.remedy);
   return with_device(machine);
 }
 

@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-constexpr const char* kMeaning = "record --mode pt fails; the other modes of record do not need it";
+constexpr const char* kWithoutPerf = "record --mode pt fails; the other modes of record do not need it";
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
 
 // "6.1" of "6.1.187"
@@ -33,12 +33,12 @@ std::string forbidden_in_sandbox(const Machine& machine) {
 
 Finding check_perf(const Machine& machine) {
   const std::filesystem::path perf = machine.find_program("perf");
-  if (perf.empty()) return missing("not found in PATH", kMeaning, install(machine, Package::perf));
+  if (perf.empty()) return missing("not found in PATH", kWithoutPerf, install(machine, Package::perf));
   const std::optional<std::string> text = output_of(machine, {perf, "--version"});
   const std::string kernel = version_in(setting(machine, "/proc/sys/kernel/osrelease"));
   if (!text || version_in(*text).empty()) {
     // Ubuntu's perf is a script that looks for a program made for exactly this kernel.
-    return missing(fmt::format("{} is there but does not run on kernel {}", perf.string(), kernel), kMeaning,
+    return missing(fmt::format("{} is there but does not run on kernel {}", perf.string(), kernel), kWithoutPerf,
                    install(machine, Package::perf));
   }
   const std::string version = version_in(*text);
@@ -52,7 +52,7 @@ Finding check_perf(const Machine& machine) {
 Finding check_perf_rights(const Machine& machine) {
   const std::optional<int64_t> level = number_setting(machine, kParanoid);
   if (!level) {
-    return missing("the kernel has no performance events (no perf_event_paranoid)", kMeaning,
+    return missing("the kernel has no performance events (no perf_event_paranoid)", kWithoutPerf,
                    "use a kernel with CONFIG_PERF_EVENTS=y");
   }
   const bool privileged = has_capability(machine, kCapSysAdmin) || has_capability(machine, kCapPerfmon);
@@ -61,10 +61,10 @@ Finding check_perf_rights(const Machine& machine) {
   const int error = machine.attempt(Trial::perf_event);
   if (error == 0) return fine(found + "; tracing our own processes works");
   if (!privileged && *level > kMostParanoidUsable) {
-    return limited(found + ": only for privileged users", kMeaning,
+    return limited(found + ": only for privileged users", kWithoutPerf,
                    sysctl(machine, "kernel.perf_event_paranoid=1"));
   }
-  return limited(fmt::format("{}, but perf_event_open fails: {}", found, std::strerror(error)), kMeaning,
+  return limited(fmt::format("{}, but perf_event_open fails: {}", found, std::strerror(error)), kWithoutPerf,
                  forbidden_in_sandbox(machine));
 }
 

@@ -10,7 +10,6 @@
 namespace heddle {
 
 using namespace object_kind;
-constexpr ClassId kNothing = PointsToGraph::kNothing;
 
 PointerFlow::PointerFlow(const llvm::Module& module, const EffectsTable& effects, const SharingOptions& options)
     : module_(module), effects_(effects), options_(options) {

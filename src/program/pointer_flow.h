@@ -64,6 +64,7 @@ class PointerFlow {
   bool allocates(const llvm::CallBase& call) const;
 
  private:
+  static constexpr ClassId kNothing = PointsToGraph::kNothing;
   enum class Carry : uint8_t {
     nothing,
     maybe,    // a number that a pointer fits in

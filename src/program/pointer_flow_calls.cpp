@@ -13,7 +13,6 @@
 namespace heddle {
 
 using namespace object_kind;
-constexpr ClassId kNothing = PointsToGraph::kNothing;
 
 void PointerFlow::visit_call(const llvm::CallBase& call) {
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call)) return visit_intrinsic(*intrinsic);

@@ -8,7 +8,6 @@
 namespace heddle {
 
 using namespace object_kind;
-constexpr ClassId kNothing = PointsToGraph::kNothing;
 
 void PointerFlow::visit_function(const llvm::Function& function) {
   for (const llvm::Argument& argument : function.args()) {

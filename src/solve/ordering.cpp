@@ -10,7 +10,7 @@ namespace {
 // Where reads have many candidates, windows are guessed.
 constexpr uint32_t kFirstWindow = 40;
 constexpr size_t kManyCandidates = 12;       // of a read, on average
-constexpr size_t kMostCandidates = 200'000;  // of all, for trying it without a guess first
+constexpr size_t kMostUnguessed = 200'000;  // of all, for trying it without a guess first
 // Propagations until a guess is given up, and for each candidate.
 constexpr uint64_t kEffort = 2'000'000;
 constexpr uint64_t kEffortPerCandidate = 20, kEffortPerCandidateOfWindow = 1000;
@@ -36,7 +36,7 @@ class CaseOfAddresses {
 
   SolveAnswer solve_whole_steps(OrderingSearch& whole) {
     if (whole.candidates() <= kManyCandidates * whole.reads()) return whole.run({});
-    if (whole.candidates() < kMostCandidates) {  // gives fewer switches than windows do
+    if (whole.candidates() < kMostUnguessed) {  // gives fewer switches than windows do
       const SolveAnswer answer = whole.run(effort_of(whole, kEffortPerCandidate));
       if (answer.verdict != SolveVerdict::undecided || limits_.reached()) return answer;
     }

@@ -40,7 +40,7 @@ bool compute_here(const Cell& a, const Cell& b, FloatFormat format, Cell& to) {
 }
 
 template <ExprOp operation>
-void binary(Machine& machine, const Op& op) {
+void float_binary(Machine& machine, const Op& op) {
   const Cell* a = machine.get(op.a);
   const Cell* b = machine.get(op.b);
   Cell* to = machine.cells(op.to);
@@ -93,15 +93,15 @@ void compare(Machine& machine, const Op& op) {
 OpAction float_action(const llvm::Instruction& instruction) {
   switch (instruction.getOpcode()) {
     case llvm::Instruction::FAdd:
-      return binary<ExprOp::fadd>;
+      return float_binary<ExprOp::fadd>;
     case llvm::Instruction::FSub:
-      return binary<ExprOp::fsub>;
+      return float_binary<ExprOp::fsub>;
     case llvm::Instruction::FMul:
-      return binary<ExprOp::fmul>;
+      return float_binary<ExprOp::fmul>;
     case llvm::Instruction::FDiv:
-      return binary<ExprOp::fdiv>;
+      return float_binary<ExprOp::fdiv>;
     case llvm::Instruction::FRem:
-      return binary<ExprOp::frem>;
+      return float_binary<ExprOp::frem>;
     case llvm::Instruction::FNeg:
       return negate;
     case llvm::Instruction::FCmp:

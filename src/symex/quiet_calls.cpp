@@ -273,7 +273,7 @@ bool compute_on_host(Machine& machine, const Op& op) {
   return true;
 }
 
-void compute(Machine& machine, const Op& op) {
+void compute_call(Machine& machine, const Op& op) {
   if (!compute_on_host(machine, op) && !compute_expression(machine, op)) unknown_call(machine, op);
 }
 
@@ -393,7 +393,7 @@ OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan) {
   if (print_call(name)) return print_string;
   if (const OpAction number = number_call_action(name)) return number;
   if (plan.info.effects != nullptr && plan.info.effects->pure && is_mathematics(call)) return mathematics;
-  if (find_host_function(name).call != nullptr) return compute;
+  if (find_host_function(name).call != nullptr) return compute_call;
   if (plan.info.effects == nullptr && call.getType()->isVoidTy()) return no_effect;
   return unknown_call;
 }

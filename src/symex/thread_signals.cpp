@@ -15,8 +15,9 @@ void ThreadInterpreter::took_signal(const llvm::CallBase& call, const ReturnedEn
     took(HEDDLE_SYNC_thread_kill);
 }
 
-// Controlled runs may have no event here.
+// Controlled runs may have no event here. Others must be able to come in before it: it is no part of the step before.
 void ThreadInterpreter::took(heddle_sync_kind kind) {
+  ++machine_.step;
   Event& event =
       machine_.add_event(EventKind::semaphore_wait, machine_.frames.empty() ? nullptr : machine_.current());
   event.sync = static_cast<uint8_t>(kind);

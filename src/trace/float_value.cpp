@@ -187,12 +187,8 @@ APFloat to_format(APFloat value, FloatFormat format) {
   return value;
 }
 
-APInt number(const NodeOperand& operand) {
-  return APInt(operand.width, llvm::ArrayRef<uint64_t>(operand.words, words_of(operand.width)));
-}
-
 APFloat float_number(const NodeOperand& operand, FloatFormat format) {
-  return APFloat(semantics(format), number(operand));
+  return APFloat(semantics(format), operand.number());
 }
 
 void store(const APInt& bits, uint64_t* out) {
@@ -234,7 +230,7 @@ void conversion_value(const ExprNode& node, const NodeOperand& operand, uint64_t
       store(to_integer(float_number(operand, node.from), node.width, node.op == ExprOp::float_to_signed), out);
       return;
     default:
-      store(from_integer(number(operand), node.format, node.op == ExprOp::signed_to_float).bitcastToAPInt(),
+      store(from_integer(operand.number(), node.format, node.op == ExprOp::signed_to_float).bitcastToAPInt(),
             out);
   }
 }

@@ -151,19 +151,15 @@ bool wide_comparison(ExprOp op, const APInt& a, const APInt& b) {
   }
 }
 
-APInt number(const NodeOperand& operand) {
-  return APInt(operand.width, llvm::ArrayRef<uint64_t>(operand.words, words_of(operand.width)));
-}
-
 APInt wide_value(const ExprNode& node, const NodeOperands& operands) {
-  const APInt a = number(operands[0]);
-  if (is_arithmetic(node.op)) return wide_arithmetic(node.op, a, number(operands[1]));
-  if (is_comparison(node.op)) return APInt(1, wide_comparison(node.op, a, number(operands[1])));
+  const APInt a = operands[0].number();
+  if (is_arithmetic(node.op)) return wide_arithmetic(node.op, a, operands[1].number());
+  if (is_comparison(node.op)) return APInt(1, wide_comparison(node.op, a, operands[1].number()));
   switch (node.op) {
     case ExprOp::ite:
-      return number(operands[a.isZero() ? 2 : 1]);
+      return operands[a.isZero() ? 2 : 1].number();
     case ExprOp::concat:
-      return a.concat(number(operands[1]));
+      return a.concat(operands[1].number());
     case ExprOp::extract:
       return a.extractBits(node.width, node.b);
     case ExprOp::sext:

@@ -3,6 +3,9 @@
 // Values are words, the lowest first; bits above the width are 0.
 #pragma once
 
+#include <llvm/ADT/APInt.h>
+#include <llvm/ADT/ArrayRef.h>
+
 #include <array>
 #include <cstdint>
 
@@ -14,6 +17,7 @@ namespace heddle {
 struct NodeOperand {
   const uint64_t* words = nullptr;
   unsigned width = 0;
+  llvm::APInt number() const { return llvm::APInt(width, llvm::ArrayRef<uint64_t>(words, words_of(width))); }
 };
 using NodeOperands = std::array<NodeOperand, 3>;  // as operands_of() has them
 
