@@ -2,7 +2,7 @@
 #
 #   make            build build/bin/heddle
 #   make demo       build an example and show what heddle knows about it
-#   make test       unit tests, end-to-end tests, real programs; the parsers with sanitizers (under 30 minutes)
+#   make test       unit tests, end-to-end tests, real programs; those of files and traces with sanitizers (about 20 minutes)
 #   make test-long  the same with larger numbers, and all of it with sanitizers (under two hours)
 #   make test-fast  about a minute: unit tests and the short end-to-end tests
 #   make bench      measurements, as ratios against a baseline of the same run

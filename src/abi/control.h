@@ -94,6 +94,7 @@ struct heddle_step {
   uint64_t count;            /* run: events; flush: stores */
   uint64_t values;           /* out: hash of the values of this step's events */
   struct heddle_place place; /* flush under PSO */
+  uint64_t address;          /* out: flush: of the first store */
 };
 
 /* ---- threads */
@@ -130,8 +131,10 @@ struct heddle_event {
   uint8_t order;
   uint64_t address; /* of the access; of the synchronisation object */
   uint64_t size;
-  uint64_t value; /* up to 8 bytes as a number, else their hash; update: before */
+  uint64_t value; /* up to 8 bytes as a number, else their hash; update: before; synchronisation: of mutexes
+                     and read-write locks the kind, of semaphores and barriers the count, when it is done */
   uint64_t after; /* update: after; synchronisation: result */
+  uint64_t second; /* synchronisation: address of the second object; of who joins, the thread */
 };
 
 /* ---- failures */
@@ -184,6 +187,7 @@ struct heddle_result {
   uint32_t threads;
   uint32_t waits;
   uint64_t kept_events;
+  uint64_t pending_events; /* behind those: what each thread that is left would do next */
   int32_t exit_code; /* of the program, when it ended by itself */
   uint32_t steps_truncated;
   uint64_t preemptions;

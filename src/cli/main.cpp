@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   VerbSet verbs(app);
   add_run(verbs);
   add_hunt(verbs);
+  add_check(verbs);
   add_replay(verbs);
   add_record(verbs);
   add_solve(verbs);

@@ -41,6 +41,7 @@ class VerbSet {
 
 void add_run(VerbSet& verbs);
 void add_hunt(VerbSet& verbs);
+void add_check(VerbSet& verbs);
 void add_replay(VerbSet& verbs);
 void add_record(VerbSet& verbs);
 void add_solve(VerbSet& verbs);

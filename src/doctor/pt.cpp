@@ -10,7 +10,8 @@ namespace heddle {
 namespace {
 
 constexpr const char* kDevices = "/sys/bus/event_source/devices";
-constexpr const char* kWithoutTrace = "record --mode pt fails; record --mode paths, flow and core do not need it";
+constexpr const char* kWithoutTrace =
+    "record --mode pt fails; record --mode paths, flow and core do not need it";
 constexpr const char* kWithout = "record with: heddle record --mode paths";
 
 bool has_cap(const Machine& machine, const char* name) {

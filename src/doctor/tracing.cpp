@@ -38,8 +38,8 @@ Finding check_perf(const Machine& machine) {
   const std::string kernel = version_in(setting(machine, "/proc/sys/kernel/osrelease"));
   if (!text || version_in(*text).empty()) {
     // Ubuntu's perf is a script that looks for a program made for exactly this kernel.
-    return missing(fmt::format("{} is there but does not run on kernel {}", perf.string(), kernel), kWithoutPerf,
-                   install(machine, Package::perf));
+    return missing(fmt::format("{} is there but does not run on kernel {}", perf.string(), kernel),
+                   kWithoutPerf, install(machine, Package::perf));
   }
   const std::string version = version_in(*text);
   if (series(version) == series(kernel))

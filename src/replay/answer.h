@@ -16,7 +16,7 @@ struct Answer {
   std::vector<heddle_step> steps;
   std::vector<heddle_thread_entry> threads;
   std::vector<heddle_wait> waits;
-  std::vector<heddle_event> events;
+  std::vector<heddle_event> events;  // performed, then pending
 };
 
 // Names of the threads by the chain of their creators; requires a checked answer.

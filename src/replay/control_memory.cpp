@@ -134,12 +134,13 @@ Result<Answer> ControlMemory::read(Detail detail) const {
   result.stack_size = std::min<uint32_t>(result.stack_size, HEDDLE_CONTROL_MAX_STACK);
   if (detail == Detail::counts) return answer;
   if (result.steps > layout_.steps_out_capacity || result.threads > HEDDLE_CONTROL_MAX_THREADS ||
-      result.waits > HEDDLE_CONTROL_MAX_THREADS || result.kept_events > layout_.events_capacity)
+      result.waits > HEDDLE_CONTROL_MAX_THREADS || result.kept_events > layout_.events_capacity ||
+      result.pending_events > layout_.events_capacity - result.kept_events)
     return damaged_answer("sizes of the result");
   answer.steps = copied(at<heddle_step>(layout_.steps_out), result.steps);
   answer.threads = copied(at<heddle_thread_entry>(layout_.threads), result.threads);
   answer.waits = copied(at<heddle_wait>(layout_.waits), result.waits);
-  answer.events = copied(at<heddle_event>(layout_.events), result.kept_events);
+  answer.events = copied(at<heddle_event>(layout_.events), result.kept_events + result.pending_events);
   HEDDLE_TRY(check_answer(answer));
   return answer;
 }

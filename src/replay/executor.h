@@ -75,7 +75,9 @@ struct Execution {
   uint64_t total_events = 0;               // of all runs
   std::array<uint64_t, 256> exit_codes{};  // of all runs that passed: how many ended with which code
   std::vector<uint64_t> step_values;       // hash of each step's values
+  std::vector<uint64_t> step_addresses;    // flushes: of what became visible
   std::vector<heddle_event> kept_events;
+  std::vector<heddle_event> pending_events;  // what each thread that was left would have done next
 
   bool failed_as(const std::string& identity) const {
     return outcome == Outcome::failed && failure->identity == identity;

@@ -300,8 +300,14 @@ Result<Execution> ProgramExecutor::execution_of(SessionAnswer session, const Exe
     return Error{.what = fmt::format("the control runtime met an error of its own: {}", result.text),
                  .why = "this is a bug in heddle; please report it with the command line and the program",
                  .exit = ExitCode::internal};
-  for (const heddle_step& step : session.answer.steps) out.step_values.push_back(step.values);
+  for (const heddle_step& step : session.answer.steps) {
+    out.step_values.push_back(step.values);
+    out.step_addresses.push_back(step.address);
+  }
   out.kept_events = session.answer.events;
+  out.pending_events.assign(out.kept_events.begin() + static_cast<ptrdiff_t>(result.kept_events),
+                            out.kept_events.end());
+  out.kept_events.resize(result.kept_events);
   out.load_base = result.load_base;
   out.schedule.header = header_of(plan, out.seed);
   out.schedule.header.events = measure(out.schedule).events;

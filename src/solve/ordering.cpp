@@ -9,7 +9,7 @@ namespace {
 
 // Where reads have many candidates, windows are guessed.
 constexpr uint32_t kFirstWindow = 40;
-constexpr size_t kManyCandidates = 12;       // of a read, on average
+constexpr size_t kManyCandidates = 12;      // of a read, on average
 constexpr size_t kMostUnguessed = 200'000;  // of all, for trying it without a guess first
 // Propagations until a guess is given up, and for each candidate.
 constexpr uint64_t kEffort = 2'000'000;

@@ -47,26 +47,64 @@ static struct heddle_event* kept(uint64_t number) {
   return (struct heddle_event*)((char*)rt.block + rt.block->layout.events) + number;
 }
 
+static uint64_t second_of(const struct rt_op* op) {
+  if (op->second == NULL) return 0;
+  const uint32_t sync = op->kind - (uint32_t)HEDDLE_EVENT_sync;
+  if (sync >= HEDDLE_SYNC_thread_create && sync <= HEDDLE_SYNC_thread_join_cxx)
+    return ((const struct rt_thread*)op->second)->index;
+  return (uint64_t)(uintptr_t)op->second;
+}
+
+static void write_event(uint64_t number, const struct rt_thread* thread) {
+  *kept(number) = (struct heddle_event){.site = thread->op.site,
+                                        .thread = (uint16_t)thread->index,
+                                        .kind = (uint8_t)thread->op.kind,
+                                        .order = thread->op.order,
+                                        .address = (uint64_t)(uintptr_t)thread->op.object,
+                                        .size = thread->op.size,
+                                        .second = second_of(&thread->op)};
+}
+
 void rt_keep_event(struct rt_thread* self) {
   if (RT_LIKELY(!rt.plan.keep_events)) return;
   struct heddle_result* result = &rt.block->result;
   if (result->kept_events == rt.block->layout.events_capacity) return;
   self->last.event = result->kept_events++;
-  *kept(self->last.event) = (struct heddle_event){.site = self->op.site,
-                                                  .thread = (uint16_t)self->index,
-                                                  .kind = (uint8_t)self->op.kind,
-                                                  .order = self->op.order,
-                                                  .address = (uint64_t)(uintptr_t)self->op.object,
-                                                  .size = self->op.size};
+  write_event(self->last.event, self);
+}
+
+void rt_keep_pending(const struct rt_thread* but) {
+  if (!rt.plan.keep_events) return;
+  struct heddle_result* result = &rt.block->result;
+  for (uint32_t i = 0; i < rt.live_count; ++i) {
+    const struct rt_thread* thread = &rt.threads[rt.live[i]];
+    if (thread == but) continue;
+    if (result->kept_events + result->pending_events == rt.block->layout.events_capacity) return;
+    write_event(result->kept_events + result->pending_events++, thread);
+  }
+}
+
+/* What others need to know of a synchronisation object, beside what was done to it. */
+static uint64_t number_of(const struct rt_op* op) {
+  const uint32_t sync = op->kind - (uint32_t)HEDDLE_EVENT_sync;
+  if (sync >= HEDDLE_SYNC_mutex_init && sync < HEDDLE_SYNC_cond_init)
+    return (uint32_t)((const pthread_mutex_t*)op->object)->__data.__kind;
+  if (sync >= HEDDLE_SYNC_rwlock_init && sync < HEDDLE_SYNC_spin_init)
+    return ((const pthread_rwlock_t*)op->object)->__data.__flags;
+  if (sync >= HEDDLE_SYNC_barrier_init && sync <= HEDDLE_SYNC_sem_getvalue && sync != HEDDLE_SYNC_sem_open)
+    return *(const uint32_t*)op->object;
+  return 0;
 }
 
 void rt_keep_value(struct rt_thread* self, uint64_t value) {
   if (RT_LIKELY(!rt.plan.keep_events) || self->last.event >= rt.block->result.kept_events) return;
   struct heddle_event* event = kept(self->last.event);
-  if (event->kind == HEDDLE_EVENT_update || event->kind >= HEDDLE_EVENT_sync)
-    event->after = value;
-  else
+  if (event->kind < HEDDLE_EVENT_sync && event->kind != HEDDLE_EVENT_update) {
     event->value = value;
+    return;
+  }
+  event->after = value;
+  if (event->kind >= HEDDLE_EVENT_sync) event->value = number_of(&self->op);
 }
 
 /* ---- spin loops: a thread that reads what it has read before, and changes nothing, waits for others */

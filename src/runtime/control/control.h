@@ -300,6 +300,7 @@ uint64_t rt_guide_count(const struct rt_thread* thread, uint32_t site, enum hedd
 /* access.c */
 void rt_settle(struct rt_thread* self);                     /* the value of the last access is known now */
 void rt_keep_event(struct rt_thread* self);                 /* plan.keep_events */
+void rt_keep_pending(const struct rt_thread* but); /* at the end: what each thread would do next */
 void rt_keep_value(struct rt_thread* self, uint64_t value); /* of the event kept last; `after` of updates */
 /* Recognises spin loops; `frame` is the stack pointer: recursion makes progress. */
 void rt_note_read(struct rt_thread* self, uint32_t site, const void* at, const void* frame, uint64_t value);

@@ -54,6 +54,8 @@ _Noreturn void rt_finish(enum heddle_outcome outcome) {
   result->seed = rt.seed;
   result->load_base = rt.base;
   rt_close_step(rt.current);
+  const bool stands = outcome == HEDDLE_OUTCOME_deadlock || outcome == HEDDLE_OUTCOME_lost_wakeup;
+  rt_keep_pending(stands ? NULL : rt.current);
   if (outcome != HEDDLE_OUTCOME_passed) {
     rt.walking = true;
     struct walk walk = {.result = result, .in_handler = outcome == HEDDLE_OUTCOME_signal};

@@ -66,6 +66,7 @@ void rt_begin_execution(void) {
   rt.block->result.steps = 0;
   rt.block->result.steps_truncated = 0;
   rt.block->result.kept_events = 0;
+  rt.block->result.pending_events = 0;
   memset(given_thread, 0xff, sizeof(uint16_t) * (rt.block->layout.threads_in_count + 1));
   rt_scratch_begin_execution();
   rt_buffers_begin_execution();
@@ -235,6 +236,7 @@ static void note_flush(const struct rt_thread* thread, const struct rt_store* st
   if (step == NULL) return;
   step->site = store->site;
   step->place = place;
+  step->address = (uint64_t)(uintptr_t)store->at;
 }
 
 /* ---- following a given schedule */

@@ -1,0 +1,197 @@
+// heddle check: all interleavings of a program.
+#include <fmt/core.h>
+
+#include "base/duration.h"
+#include "base/process.h"
+#include "cli/control_options.h"
+#include "cli/progress_line.h"
+#include "driver/confirm.h"
+#include "explore/explorer.h"
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kDefaultMaxEvents = 1'000'000;
+constexpr unsigned kConfirmations = 3;
+
+struct Options {
+  ControlOptions control{.max_events = kDefaultMaxEvents};
+  std::string time, shorten_time, output;
+  std::optional<uint64_t> executions, states;
+  bool find_all = false, no_shorten = false;
+  std::vector<std::string> command;
+};
+
+struct Found {
+  Confirmation confirmation;
+  std::string schedule;  // file; empty: it could not be kept
+};
+
+std::string progress_text(const ExploreProgress& progress) {
+  const double seconds = std::max(1e-3, static_cast<double>(progress.elapsed.count()) / 1000);
+  return fmt::format("checking: pass {}, {}, {} ({:.0f} per second), {}, {}", progress.passes,
+                     counted(progress.executions, "execution"), counted(progress.states, "state"),
+                     static_cast<double>(progress.states) / seconds, counted(progress.ends, "outcome"),
+                     duration_text(progress.elapsed));
+}
+
+std::string_view verdict(const ExploreResult& result) {
+  switch (result.end) {
+    case ExploreResult::End::all:
+      return "safe";
+    case ExploreResult::End::failure:
+      return "failure";
+    case ExploreResult::End::limit:
+      return "limit";
+    case ExploreResult::End::interrupted:
+      return "interrupted";
+    case ExploreResult::End::not_covered:
+      return "not-covered";
+    case ExploreResult::End::stopped:
+      return verdict_word(result.last.outcome);
+  }
+  return "";
+}
+
+ExitCode exit_code(const ExploreResult& result) {
+  if (!result.failures.empty()) return ExitCode::failure_found;
+  if (result.end == ExploreResult::End::all) return ExitCode::ok;
+  return result.end == ExploreResult::End::stopped ? exit_code_of(result.last) : ExitCode::undecided;
+}
+
+Json to_json(const ExploreResult& result, const std::vector<Found>& found) {
+  Json failures = Json::array();
+  for (const Found& each : found)
+    failures.push_back({{"failure", each.confirmation.best.failure->to_json()},
+                        {"confirmed", each.confirmation.confirmed},
+                        {"confirmations", kConfirmations},
+                        {"measures", measures_json(measure(each.confirmation.best.schedule))},
+                        {"schedule", each.schedule}});
+  return {{"verdict", verdict(result)},
+          {"why", result.why},
+          {"executions", result.progress.executions},
+          {"states", result.progress.states},
+          {"outcomes", result.progress.ends},
+          {"passes", result.progress.passes},
+          {"seconds", static_cast<double>(result.progress.elapsed.count()) / 1000},
+          {"failures", std::move(failures)}};
+}
+
+void print_found(const Found& found) {
+  const Execution& best = found.confirmation.best;
+  fmt::print(stderr, "heddle: {}", best.failure->report());
+  fmt::print(stderr, "heddle: failure {}\n", best.failure->identity);
+  const ScheduleMeasures measures = measure(best.schedule);
+  fmt::print(stderr, "  {} and {}; replayed in fresh processes: the same failure {} of {} times\n",
+             counted(measures.preemptions, "preemption"), counted(measures.segments, "segment"),
+             found.confirmation.confirmed, kConfirmations);
+  if (!found.schedule.empty())
+    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", found.schedule,
+               shell_quote({found.schedule}));
+}
+
+void print_result(const ExploreResult& result, const std::vector<Found>& found, const CommonOptions& common) {
+  for (const Found& each : found) print_found(each);
+  const ExploreProgress& progress = result.progress;
+  const std::string counts = fmt::format("{}, {}, {}", counted(progress.executions, "execution"),
+                                         counted(progress.states, "state"), duration_text(progress.elapsed));
+  switch (result.end) {
+    case ExploreResult::End::all:
+      fmt::print(stderr, "heddle: safe: no interleaving fails ({} for the reads; {})\n",
+                 counted(progress.ends, "outcome"), counts);
+      return;
+    case ExploreResult::End::failure:
+      if (!common.quiet) fmt::print(stderr, "  found after {}\n", counts);
+      return;
+    case ExploreResult::End::limit:
+      fmt::print(stderr, "heddle: undecided: limit of {} reached ({})\n", result.why, counts);
+      return;
+    case ExploreResult::End::interrupted:
+      fmt::print(stderr, "heddle: undecided: interrupted ({})\n", counts);
+      return;
+    case ExploreResult::End::not_covered:
+      fmt::print(stderr,
+                 "heddle: undecided: this program cannot be explored as a whole: {} ({})\n  next: heddle hunt, "
+                 "which tries interleavings of any program\n",
+                 result.why, counts);
+      return;
+    case ExploreResult::End::stopped:
+      fmt::print(stderr, "heddle: {}\n", unfinished_text(result.last));
+      return;
+  }
+}
+
+Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
+  ExploreOptions options{.rules = HEDDLE_TRY(given.control.rules()), .find_all = given.find_all};
+  if (given.executions) options.executions = *given.executions;
+  if (given.states) options.states = *given.states;
+  if (!given.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.time));
+  std::chrono::milliseconds shorten_time = std::chrono::seconds(20);
+  if (!given.shorten_time.empty()) shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
+  ControlSetup setup = HEDDLE_TRY(setup_command(given.command, given.control.environment));
+  HEDDLE_TRY(given.control.apply(setup.launch));
+  setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
+  HEDDLE_TRY(check_output(given.output));
+  const InterruptGuard guard;
+  ProgramExecutor executor(*setup.program, setup.launch);
+  ProgressLine line(!common.quiet && !common.json);
+  const ExploreResult result = HEDDLE_TRY(explore(executor, options, [&](const ExploreProgress& progress) {
+    line.show_now_and_then(progress_text(progress));
+  }));
+  std::vector<Found> found;
+  for (const Execution& failure : result.failures) {
+    line.show(fmt::format("found: {}; shortening", failure.failure->identity));
+    Found each{.confirmation = HEDDLE_TRY(confirm(failure, executor, options.rules, kConfirmations))};
+    if (!given.no_shorten && each.confirmation.confirmed == kConfirmations && !interrupted())
+      HEDDLE_TRY(shorten(each.confirmation, executor, options.rules, shorten_time));
+    const Schedule& schedule = each.confirmation.best.schedule;
+    if (each.confirmation.best.schedule_complete) {
+      if (given.output.empty() || !found.empty()) {
+        each.schedule = HEDDLE_TRY(save_new_schedule(setup.program->executable(), schedule)).string();
+      } else {
+        HEDDLE_TRY(save_schedule(given.output, schedule));
+        each.schedule = given.output;
+      }
+    }
+    found.push_back(std::move(each));
+  }
+  line.clear();
+  if (common.json)
+    print_json(to_json(result, found));
+  else
+    print_result(result, found, common);
+  return exit_code(result);
+}
+
+}  // namespace
+
+void add_check(VerbSet& verbs) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = verbs.add("check", "All interleavings of a program",
+                             "  heddle check -- ./test                      under sequential consistency\n"
+                             "  heddle check --memory-model tso -- ./test   with store buffers, as on x86\n"
+                             "  heddle check --find-all --time 5m -- ./test\n"
+                             "  heddle check --json -- ./test\n"
+                             "Exit codes: 0 everything was explored and nothing fails, 10 failure, 12 "
+                             "undecided: a limit, or something\n"
+                             "in the program that cannot be explored.",
+                             [options](const CommonOptions& common) { return run_verb(*options, common); });
+  verb->add_flag("--find-all", options->find_all, "Go on behind the first failure; one of each kind is kept");
+  verb->add_option("--time", options->time, "How long at most, such as 30s or 5m (default: no limit)")
+      ->check(duration_value());
+  verb->add_option("--executions", options->executions, "How many executions of the program at most")
+      ->check(whole_number(1));
+  verb->add_option("--states", options->states, "How many states in one pass at most")->check(whole_number(1));
+  verb->add_option("-o,--output", options->output,
+                   "Where the schedule of the (first) failure goes; default APP.heddle, APP.1.heddle, ...");
+  verb->add_flag("--no-shorten", options->no_shorten, "Keep schedules as they were found");
+  verb->add_option("--shorten-time", options->shorten_time,
+                   "How long to look for shorter schedules (default 20s)")
+      ->check(duration_value());
+  add_rule_options(*verb, options->control);
+  add_launch_options(*verb, options->control);
+  verb->add_option("APP", options->command, "The program and its arguments")->required();
+}
+
+}  // namespace heddle

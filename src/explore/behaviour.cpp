@@ -1,0 +1,130 @@
+#include "explore/behaviour.h"
+
+#include <algorithm>
+
+namespace heddle {
+
+Behaviour::Behaviour() {
+  thread(ThreadName());
+}
+
+uint32_t Behaviour::thread(const ThreadName& name) {
+  const auto [found, fresh] = numbers_.try_emplace(name, thread_count());
+  if (fresh) {
+    names_.push_back(name);
+    roots_.push_back(new_node(found->second, kUnknownNode));
+  }
+  return found->second;
+}
+
+NodeId Behaviour::new_node(uint32_t thread, NodeId parent) {
+  nodes_.push_back({.thread = thread, .parent = parent});
+  return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+const Behaviour::Edge* Behaviour::edge(NodeId from, uint64_t input) const {
+  for (const Edge& edge : nodes_[from].edges)
+    if (edge.input == input) return &edge;
+  return nullptr;
+}
+
+bool Behaviour::add_operation(NodeId at, const Operation& operation) {
+  Node& node = nodes_[at];
+  if (node.state != State::unknown) return node.state == State::goes_on && node.operation == operation;
+  node.state = State::goes_on;
+  node.operation = operation;
+  std::vector<Use> used;
+  uses(node, used);
+  add_future(at, used);
+  return true;
+}
+
+bool Behaviour::add_state(NodeId at, State state) {
+  Node& node = nodes_[at];
+  if (node.state == State::unknown) {
+    node.state = state;
+    changes_ += state == State::failed;
+  }
+  return node.state == state;
+}
+
+NodeId Behaviour::add_edge(NodeId from, uint64_t input, uint64_t output) {
+  if (const Edge* known = edge(from, input)) return known->output == output ? known->to : kUnknownNode;
+  const NodeId to = new_node(nodes_[from].thread, from);
+  nodes_[from].edges.push_back({.input = input, .output = output, .to = to});
+  return to;
+}
+
+void Behaviour::add_future(NodeId from, const std::vector<Use>& uses) {
+  for (NodeId at = from; at != kUnknownNode; at = nodes_[at].parent) {
+    std::vector<Use>& future = nodes_[at].future;
+    bool grown = false;
+    for (const Use& use : uses) {
+      const auto place = std::ranges::lower_bound(future, use);
+      if (place != future.end() && *place == use) continue;
+      future.insert(place, use);
+      grown = true;
+    }
+    if (!grown) return;
+    if (at != from) ++changes_;
+  }
+}
+
+void Behaviour::uses(const Node& node, std::vector<Use>& out) {
+  const Operation& operation = node.operation;
+  const auto add = [&](uint64_t resource, bool writes) { out.push_back({resource, writes}); };
+  switch (operation.kind) {
+    case HEDDLE_EVENT_read:
+    case HEDDLE_EVENT_write:
+    case HEDDLE_EVENT_update:
+      for (uint64_t word = resource_of_word(operation.address);
+           word <= resource_of_word(operation.address + operation.size - 1); ++word)
+        add(word, operation.kind != HEDDLE_EVENT_read);
+      return;
+    case HEDDLE_EVENT_fence:
+      return;
+    default:
+      break;
+  }
+  if (!operation.is_sync()) return;  // not covered: machine.h
+  switch (operation.sync()) {
+    case HEDDLE_SYNC_thread_create:
+    case HEDDLE_SYNC_thread_join:
+      return add(resource_of_thread(static_cast<uint32_t>(operation.second)), true);
+    case HEDDLE_SYNC_thread_begin:
+    case HEDDLE_SYNC_thread_end:
+      return add(resource_of_thread(node.thread), true);
+    case HEDDLE_SYNC_process_exit:  // cuts others short, who then have done less than in other orders
+      return;
+    case HEDDLE_SYNC_cond_wait:
+      add(resource_of_object(operation.address), true);
+      return add(resource_of_object(operation.second), true);
+    case HEDDLE_SYNC_yield:
+    case HEDDLE_SYNC_thread_self:
+    case HEDDLE_SYNC_thread_equal:
+    case HEDDLE_SYNC_attribute:
+      return;
+    default:
+      return add(resource_of_object(operation.address), true);
+  }
+}
+
+bool conflict(const std::vector<Use>& left, const std::vector<Use>& right) {
+  for (auto l = left.begin(), r = right.begin(); l != left.end() && r != right.end();) {
+    if (l->resource == r->resource) {
+      // Sorted by resource, reads first: the last of each says whether there is a write.
+      const uint64_t resource = l->resource;
+      bool writes = false;
+      for (; l != left.end() && l->resource == resource; ++l) writes |= l->writes;
+      for (; r != right.end() && r->resource == resource; ++r) writes |= r->writes;
+      if (writes) return true;
+    } else if (l->resource < r->resource) {
+      ++l;
+    } else {
+      ++r;
+    }
+  }
+  return false;
+}
+
+}  // namespace heddle

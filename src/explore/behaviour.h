@@ -1,0 +1,117 @@
+// What the threads of a program do, learned from controlled runs: for each thread a tree.
+//
+// What a thread does next depends only on what it has done and on what came in: the values that its reads
+// returned, the results of its synchronisation. So a node of a thread's tree stands for a history of inputs; it
+// holds the operation that follows, and an edge for each input that was seen there. Runs that agree with what
+// is known add nothing; whoever explores needs a run only where the tree ends (GenMC keeps such a cache for its
+// interpreter; here it replaces most executions).
+//
+// A program whose thread does two different things after the same inputs depends on something that is not seen
+// (time, memory that is not instrumented, a library): learn() says so, and nothing that follows from the tree
+// is to be believed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "abi/control.h"
+#include "abi/sync_kind.h"
+#include "schedule/thread_name.h"
+
+namespace heddle {
+
+using NodeId = uint32_t;
+inline constexpr NodeId kUnknownNode = UINT32_MAX;  // no run has been there
+
+struct Operation {
+  uint8_t kind = 0;  // heddle_event_kind
+  uint8_t order = 0;
+  uint32_t site = HEDDLE_NO_SITE;
+  uint64_t address = 0, size = 0;
+  uint64_t second = 0;  // as in heddle_event; of thread_create and joins: the thread (Behaviour's number)
+
+  bool is_sync() const { return kind >= HEDDLE_EVENT_sync; }
+  heddle_sync_kind sync() const { return static_cast<heddle_sync_kind>(kind - HEDDLE_EVENT_sync); }
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+// What threads use together: a word of memory, a synchronisation object, a thread's life.
+struct Use {
+  uint64_t resource = 0;
+  bool writes = false;
+  friend auto operator<=>(const Use&, const Use&) = default;
+};
+
+class Behaviour {
+ public:
+  struct Edge {
+    uint64_t input;
+    uint64_t output;  // what a write or update stored; of synchronisation its number (heddle_event::value)
+    NodeId to;
+  };
+  enum class State : uint8_t {
+    unknown,  // a run ended here, and did not tell what comes
+    goes_on,  // `operation`
+    over,     // the thread has ended
+    failed,   // the program fails here
+  };
+  struct Node {
+    State state = State::unknown;
+    uint32_t thread = 0;
+    NodeId parent = kUnknownNode;
+    Operation operation;
+    std::vector<Edge> edges;
+    std::vector<Use> future;  // of this and all known operations behind it; sorted
+  };
+
+  Behaviour();
+
+  // A thread by its name; makes it when it is new. 0 is the main thread.
+  uint32_t thread(const ThreadName& name);
+  uint32_t thread_count() const { return static_cast<uint32_t>(roots_.size()); }
+  const ThreadName& name(uint32_t thread) const { return names_[thread]; }
+  NodeId root(uint32_t thread) const { return roots_[thread]; }
+  const Node& node(NodeId id) const { return nodes_[id]; }
+  size_t size() const { return nodes_.size(); }
+
+  const Edge* edge(NodeId from, uint64_t input) const;
+  // False: something else was seen here before.
+  bool add_operation(NodeId at, const Operation& operation);
+  bool add_state(NodeId at, State state);
+  // The node behind; kUnknownNode: another output was seen for this input before.
+  NodeId add_edge(NodeId from, uint64_t input, uint64_t output);
+
+  // Grows whenever something is learned that choices were made without: `future` of a node that was there
+  // before, a failure.
+  uint64_t changes() const { return changes_; }
+
+  // All that the operation uses.
+  static void uses(const Node& node, std::vector<Use>& out);
+
+ private:
+  NodeId new_node(uint32_t thread, NodeId parent);
+  void add_future(NodeId from, const std::vector<Use>& uses);
+
+  std::vector<Node> nodes_;
+  std::vector<NodeId> roots_;
+  std::vector<ThreadName> names_;
+  std::unordered_map<ThreadName, uint32_t> numbers_;
+  uint64_t changes_ = 0;
+};
+
+// Resources.
+constexpr uint64_t resource_of_word(uint64_t address) {
+  return address / 8;
+}
+constexpr uint64_t resource_of_object(uint64_t address) {
+  return uint64_t{1} << 62 | address;
+}
+constexpr uint64_t resource_of_thread(uint32_t thread) {
+  return uint64_t{1} << 63 | thread;
+}
+
+bool conflict(const std::vector<Use>& left, const std::vector<Use>& right);
+
+}  // namespace heddle

@@ -1,0 +1,331 @@
+#include "explore/explorer.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kStatesBetweenLooks = 4096;
+
+struct Frame {
+  MachineState state;
+  std::vector<Action> actions;
+  size_t next = 0;
+};
+
+class Explorer {
+ public:
+  Explorer(Executor& executor, const ExploreOptions& options,
+           const std::function<void(const ExploreProgress&)>& progress)
+      : executor_(executor),
+        options_(options),
+        tell_(progress),
+        machine_(behaviour_, options.rules.memory_model),
+        start_(Clock::now()) {}
+
+  Result<ExploreResult> run() {
+    HEDDLE_TRY(execute());
+    while (!over_) {
+      const uint64_t changes = behaviour_.changes();
+      ++result_.progress.passes;
+      HEDDLE_TRY(pass());
+      if (behaviour_.changes() == changes) break;
+    }
+    look();
+    if (!over_ && !result_.failures.empty()) result_.end = ExploreResult::End::failure;
+    return std::move(result_);
+  }
+
+ private:
+  // ---- search
+
+  Result<void> pass() {
+    visited_.clear();
+    ends_.clear();
+    stack_.clear();
+    result_.progress.states = result_.progress.ends = 0;
+    HEDDLE_TRY(enter(machine_.begin()));
+    while (!stack_.empty() && !over_) {
+      Frame& frame = stack_.back();
+      if (frame.next == frame.actions.size()) {
+        stack_.pop_back();
+        continue;
+      }
+      const Action action = frame.actions[frame.next++];
+      MachineState state = frame.state;
+      if (machine_.perform(state, action) == Machine::Step::unknown) {
+        HEDDLE_TRY(execute());  // the path ends with the action
+        if (over_) break;
+        if (machine_.perform(state, action) == Machine::Step::unknown) {
+          end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
+          break;
+        }
+      }
+      if (!visited_.insert(machine_.hash(state)).second) continue;
+      HEDDLE_TRY(enter(std::move(state)));
+    }
+    return {};
+  }
+
+  Result<void> enter(MachineState state) {
+    if (++result_.progress.states % kStatesBetweenLooks == 0) look();
+    stack_.push_back({.state = std::move(state)});
+    const auto is_unknown = [&](const ThreadState& thread) {
+      return thread.there && !thread.over && behaviour_.node(thread.node).state == Behaviour::State::unknown;
+    };
+    const MachineState& here = stack_.back().state;
+    if (!here.exited && std::ranges::any_of(here.threads, is_unknown)) {
+      HEDDLE_TRY(execute());
+      if (over_) return {};
+      if (std::ranges::any_of(here.threads, is_unknown)) {
+        end(ExploreResult::End::not_covered, "what a thread does next could not be found out");
+        return {};
+      }
+    }
+    stack_.back().actions = chosen(here);
+    if (!stack_.back().actions.empty()) return {};
+    if (ends_.insert(Machine::inputs_hash(here)).second) ++result_.progress.ends;
+    const auto waits = [&](const ThreadState& thread) { return thread.there && !thread.over; };
+    if (!here.exited && std::ranges::any_of(here.threads, waits)) HEDDLE_TRY(execute());
+    return {};
+  }
+
+  // ---- who goes on
+
+  // What a thread does next, with the stores that may become visible.
+  std::vector<Use> next_uses(const MachineState& state, uint32_t thread) const {
+    std::vector<Use> out;
+    if (thread >= state.threads.size() || !state.threads[thread].there) {
+      out.push_back({resource_of_thread(thread), true});
+      return out;
+    }
+    const ThreadState& self = state.threads[thread];
+    const Behaviour::Node& node = behaviour_.node(self.node);
+    if (!self.over && node.state == Behaviour::State::goes_on && !machine_.buffers(node.operation))
+      Behaviour::uses(node, out);
+    for (const Store& store : self.buffer) out.push_back({resource_of_word(store.address), true});
+    std::ranges::sort(out);
+    return out;
+  }
+
+  bool will_conflict(const MachineState& state, const std::vector<Use>& uses, uint32_t thread) const {
+    const bool there = thread < state.threads.size() && state.threads[thread].there;
+    if (there) {
+      std::vector<Use> buffered;
+      for (const Store& store : state.threads[thread].buffer)
+        buffered.push_back({resource_of_word(store.address), true});
+      std::ranges::sort(buffered);
+      if (conflict(uses, buffered)) return true;
+      if (state.threads[thread].over) return false;
+    }
+    return conflict(uses, behaviour_.node(there ? state.threads[thread].node : behaviour_.root(thread)).future);
+  }
+
+  std::vector<Action> actions_of(const MachineState& state, uint32_t thread) const {
+    std::vector<Action> out;
+    if (thread >= state.threads.size() || state.exited) return out;
+    if (machine_.is_enabled(state, thread)) out.push_back({.thread = thread});
+    for (const Action& flush : machine_.flushes(state, thread)) out.push_back(flush);
+    return out;
+  }
+
+  std::vector<Action> chosen(const MachineState& state) const {
+    const uint32_t count = behaviour_.thread_count();
+    std::vector<std::vector<Action>> actions(count);
+    std::vector<std::vector<Use>> uses(count);
+    for (uint32_t t = 0; t < count; ++t) {
+      actions[t] = actions_of(state, t);
+      uses[t] = next_uses(state, t);
+    }
+    std::vector<Action> best;
+    for (uint32_t first = 0; first < count; ++first) {
+      if (actions[first].empty()) continue;
+      std::vector<uint32_t> members = {first};
+      std::vector<bool> inside(count);
+      inside[first] = true;
+      std::vector<Action> all;
+      for (size_t i = 0; i < members.size() && (best.empty() || all.size() < best.size()); ++i) {
+        all.insert(all.end(), actions[members[i]].begin(), actions[members[i]].end());
+        const bool ends_all = machine_.ends_all(state, members[i]);
+        for (uint32_t t = 0; t < count; ++t) {
+          if (inside[t] || !(ends_all || will_conflict(state, uses[members[i]], t))) continue;
+          inside[t] = true;
+          members.push_back(t);
+        }
+      }
+      if (best.empty() || all.size() < best.size()) best = std::move(all);
+      if (best.size() == 1) break;
+    }
+    return best;
+  }
+
+  // ---- executions
+
+  Schedule path() const {
+    Schedule schedule{.header = header_};
+    schedule.header.prefix = true;
+    schedule.header.failure.clear();
+    schedule.header.events.reset();
+    schedule.header.values.clear();
+    std::vector<uint32_t> index(behaviour_.thread_count(), UINT32_MAX);
+    const std::function<ThreadIndex(uint32_t)> index_of = [&](uint32_t thread) {
+      if (index[thread] == UINT32_MAX) {
+        const ThreadName& name = behaviour_.name(thread);
+        if (!name.is_main()) index_of(number_of(name.parent()));
+        index[thread] = static_cast<uint32_t>(schedule.threads.size());
+        schedule.threads.push_back({.name = name});
+      }
+      return ThreadIndex(index[thread]);
+    };
+    index_of(0);
+    for (const Frame& frame : stack_) {
+      if (frame.next == 0) break;  // entered just now
+      const Action& action = frame.actions[frame.next - 1];
+      const ThreadIndex thread = index_of(action.thread);
+      Step step = Step::run(thread, 1);
+      if (action.flush)
+        step = options_.rules.memory_model == MemoryModel::pso
+                   ? Step::flush(thread, Location::address(*action.flush), 1)
+                   : Step::flush(thread, 1);
+      if (!schedule.steps.empty() && same_target(schedule.steps.back(), step))
+        ++schedule.steps.back().count;
+      else
+        schedule.steps.push_back(step);
+    }
+    return schedule;
+  }
+
+  uint32_t number_of(const ThreadName& name) const {
+    for (uint32_t t = 0; t < behaviour_.thread_count(); ++t)
+      if (behaviour_.name(t) == name) return t;
+    return 0;
+  }
+
+  // Along the path of the search, then on without preemptions.
+  Result<void> execute() {
+    if (result_.progress.executions >= options_.executions) {
+      end(ExploreResult::End::limit, "executions");
+      return {};
+    }
+    const Schedule prefix = path();
+    Execution run = HEDDLE_TRY(executor_.execute({.schedule = prefix.steps.empty() ? nullptr : &prefix,
+                                                  .rules = options_.rules,
+                                                  .keep_schedule = true,
+                                                  .keep_events = true}));
+    ++result_.progress.executions;
+    look();
+    switch (run.outcome) {
+      case Outcome::passed:
+      case Outcome::failed:
+        break;
+      case Outcome::interrupted:
+        end(ExploreResult::End::interrupted, "");
+        return {};
+      case Outcome::limit:
+        end(ExploreResult::End::limit, "events of one execution");
+        return {};
+      default:
+        end(ExploreResult::End::stopped, run.text);
+        result_.last = std::move(run);
+        return {};
+    }
+    if (header_.identity.empty()) header_ = run.schedule.header;
+    if (std::string why = learn(run); !why.empty()) {
+      if (run.outcome != Outcome::failed) end(ExploreResult::End::not_covered, std::move(why));
+    }
+    if (run.outcome == Outcome::failed) note_failure(std::move(run));
+    return {};
+  }
+
+  std::string learn(const Execution& run) {
+    if (!run.schedule_complete) return "a run of more steps than can be kept";
+    std::vector<uint32_t> numbers;
+    for (const ScheduleThread& thread : run.schedule.threads) numbers.push_back(behaviour_.thread(thread.name));
+    MachineState state = machine_.begin();
+    size_t event = 0;
+    for (size_t i = 0; i < run.schedule.steps.size(); ++i) {
+      const Step& step = run.schedule.steps[i];
+      const uint32_t thread = numbers[step.thread.index()];
+      for (uint64_t k = 0; k < step.count; ++k) {
+        switch (step.kind) {
+          case StepKind::run: {
+            if (event == run.kept_events.size()) return "";  // the last one failed on its way
+            const heddle_event& performed = run.kept_events[event++];
+            if (numbers[performed.thread] != thread) return "events and steps of a run do not agree";
+            if (std::string why = machine_.follow(state, performed, numbers); !why.empty()) return why;
+            break;
+          }
+          case StepKind::flush: {
+            const std::vector<Store>& buffer = state.threads[thread].buffer;
+            const uint64_t address = options_.rules.memory_model == MemoryModel::pso || buffer.empty()
+                                         ? run.step_addresses[i]
+                                         : buffer.front().address;
+            if (std::ranges::find(buffer, address, &Store::address) == buffer.end())
+              return "a store became visible that is not in the buffer";
+            machine_.flush(state, thread, address);
+            break;
+          }
+          case StepKind::wake:
+          case StepKind::timeout:
+            return "a wait that ends by its time";
+        }
+      }
+    }
+    for (const heddle_event& pending : run.pending_events)
+      if (std::string why = machine_.pending(state, pending, numbers); !why.empty()) return why;
+    if (run.outcome == Outcome::failed && run.failure->kind != "deadlock" && run.failure->kind != "lost-wakeup")
+      for (uint32_t t = 0; t < numbers.size(); ++t)
+        if (run.schedule.threads[t].name == run.thread && state.threads[numbers[t]].there)
+          behaviour_.add_state(state.threads[numbers[t]].node, Behaviour::State::failed);
+    return "";
+  }
+
+  void note_failure(Execution run) {
+    const auto same = [&](const Execution& other) { return run.failed_as(other.failure->identity); };
+    if (std::ranges::none_of(result_.failures, same)) result_.failures.push_back(std::move(run));
+    if (!options_.find_all) end(ExploreResult::End::failure, "");
+  }
+
+  // ---- limits
+
+  void end(ExploreResult::End how, std::string why) {
+    over_ = true;
+    result_.end = how;
+    result_.why = std::move(why);
+  }
+
+  void look() {
+    result_.progress.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
+    tell_(result_.progress);
+    if (over_) return;
+    if (interrupted()) end(ExploreResult::End::interrupted, "");
+    if (options_.time && result_.progress.elapsed >= *options_.time) end(ExploreResult::End::limit, "time");
+    if (result_.progress.states >= options_.states) end(ExploreResult::End::limit, "states");
+  }
+
+  Executor& executor_;
+  const ExploreOptions& options_;
+  const std::function<void(const ExploreProgress&)>& tell_;
+  Behaviour behaviour_;
+  Machine machine_;
+  const Clock::time_point start_;
+  ScheduleHeader header_;
+  std::vector<Frame> stack_;
+  std::unordered_set<Hash128> visited_, ends_;
+  ExploreResult result_;
+  bool over_ = false;
+};
+
+}  // namespace
+
+Result<ExploreResult> explore(Executor& executor, const ExploreOptions& options,
+                              const std::function<void(const ExploreProgress&)>& progress) {
+  return Explorer(executor, options, progress).run();
+}
+
+}  // namespace heddle

@@ -1,0 +1,70 @@
+// Explores all interleavings of a program: every state that the threads' inputs (values of reads, results of
+// synchronisation) can be in, hence every branch, assertion and failure.
+//
+// The equivalence is that of MCR (huang-dissertation chapter 3): executions in which all reads return the same
+// values are one. Where MCR asks a solver, per trace, for interleavings in which a read returns something else,
+// this searches the operational machine (machine.h) over what is known of the threads (behaviour.h), and
+// executes the program only where nothing is known. So an execution is never repeated for the sake of an
+// interleaving that brings nothing new to any thread, and there are usually far fewer executions than states.
+//
+//   - States are visited once: a fingerprint has where each thread stands in its tree, the memory that is read
+//     later, buffers and synchronisation objects.
+//   - At each state a persistent set of threads goes on: closed under "somebody else will do something that
+//     conflicts with what this one does next". What threads will do is taken from their trees, which know only
+//     what was seen. Whatever is learned later may make an earlier choice too small: therefore the search is
+//     repeated until a whole pass learns nothing. Then every choice was right: the first conflict that had been
+//     overlooked would be reached, in a different order, behind the choice itself, and would be in the tree.
+//   - What ends the process (a failure, main's return) cuts the others short: where it is next, everybody goes
+//   on.
+//   - Every failure is shown by an execution. A state in which nobody can go on is executed to see whether the
+//     program stands still there too.
+//   - Every execution is carried out by the machine as well; where they differ, the result is undecided.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "explore/machine.h"
+#include "replay/executor.h"
+
+namespace heddle {
+
+struct ExploreOptions {
+  RunRules rules;
+  bool find_all = false;                                  // goes on behind the first failure
+  uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
+  std::optional<std::chrono::milliseconds> time;
+};
+
+struct ExploreProgress {
+  uint64_t executions = 0;
+  uint64_t states = 0;  // of the machine, in this pass
+  uint64_t ends = 0;    // different inputs at the end of the program, in this pass
+  uint64_t passes = 0;
+  std::chrono::milliseconds elapsed{};
+};
+
+struct ExploreResult {
+  enum class End : uint8_t {
+    all,      // everything was explored
+    failure,  // the first one ended it
+    limit,    // why: which
+    interrupted,
+    not_covered,  // why: what the machine does not have
+    stopped,      // `last` says why
+  };
+  End end = End::all;
+  std::string why;
+  ExploreProgress progress;
+  std::vector<Execution> failures;  // one for each identity
+  Execution last;
+};
+
+Result<ExploreResult> explore(Executor& executor, const ExploreOptions& options,
+                              const std::function<void(const ExploreProgress&)>& progress);
+
+}  // namespace heddle

@@ -1,0 +1,139 @@
+// The operational machine for threads whose behaviour is known: memory, store buffers and synchronisation
+// objects, as src/runtime/control has them. States are plain values: copied, compared by fingerprint.
+//
+// Covered: accesses of up to 8 bytes inside a word; mutexes (normal, recursive, error-checking), spin locks,
+// read-write locks without preference, condition variables, barriers and semaphores without time limits,
+// creation and joining of threads, once-only initialisation. What is not is named, never
+// guessed. Every run that a behaviour is learned from is carried out here too (check.h): where the two differ,
+// the machine is not used.
+//
+// Memory that nobody has written is as the first run found it: known only where a run has read it.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/hash128.h"
+#include "explore/behaviour.h"
+#include "schedule/schedule.h"
+
+namespace heddle {
+
+// The value of a word and which of its bytes are known.
+struct Word {
+  uint64_t address = 0;  // a multiple of 8
+  uint64_t value = 0, known = 0;
+  friend bool operator==(const Word&, const Word&) = default;
+};
+
+// A list of things with an address, sorted.
+template <class T>
+class ByAddress {
+ public:
+  const T* find(uint64_t address) const {
+    const auto at = place(address);
+    return at != items_.end() && at->address == address ? &*at : nullptr;
+  }
+  T& get(uint64_t address) {
+    const auto at = items_.begin() + (place(address) - items_.cbegin());
+    return at != items_.end() && at->address == address ? *at : *items_.insert(at, T{.address = address});
+  }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  typename std::vector<T>::const_iterator place(uint64_t address) const {
+    return std::lower_bound(items_.begin(), items_.end(), address,
+                            [](const T& item, uint64_t value) { return item.address < value; });
+  }
+  std::vector<T> items_;
+};
+
+struct SyncObject {
+  uint64_t address = 0;
+  uint32_t kind = 0;    // of a mutex: 0 normal, 1 recursive, 2 error-checking
+  uint32_t holder = 0;  // thread + 1; of a lock for writing, of once: who is at it
+  uint32_t count = 0;   // levels of a recursive mutex; readers; of a semaphore or barrier its count
+  uint32_t arrived = 0, round = 0;
+  bool done = false;  // once
+  // Of a condition: threads that wait (thread + 1) and signals that woke nobody yet (0), in the order in which
+  // they came (condition_state.h).
+  std::vector<uint32_t> queue;
+};
+
+struct Store {
+  uint64_t address = 0, size = 0, value = 0;
+  uint32_t number = 0, barrier = 0;  // stores with smaller numbers than `barrier` become visible before it
+};
+
+struct ThreadState {
+  NodeId node = kUnknownNode;
+  bool there = false, over = false;
+  bool waits = false, woken = false;  // for a condition
+  uint32_t round = 0;                 // of the barrier at which it has arrived; + 1
+  uint32_t next_number = 1, barrier = 0;
+  std::vector<Store> buffer;  // the oldest first
+};
+
+struct MachineState {
+  std::vector<ThreadState> threads;
+  ByAddress<Word> memory;
+  ByAddress<SyncObject> objects;
+  bool exited = false;  // the process ended, well or not
+};
+
+struct Action {
+  uint32_t thread = 0;
+  std::optional<uint64_t> flush;  // TSO, PSO: the oldest store to this address becomes visible
+  friend bool operator==(const Action&, const Action&) = default;
+};
+
+class Machine {
+ public:
+  Machine(Behaviour& behaviour, MemoryModel model) : behaviour_(behaviour), model_(model) {}
+
+  MachineState begin() const;
+
+  bool is_enabled(const MachineState& state, uint32_t thread) const;
+  std::vector<Action> flushes(const MachineState& state, uint32_t thread) const;
+  enum class Step : uint8_t { done, unknown };  // unknown: no run has shown what comes of it
+  // requires: is_enabled(), or one of flushes(). Not done: nothing has changed.
+  Step perform(MachineState& state, const Action& action) const;
+  void flush(MachineState& state, uint32_t thread, uint64_t address) const;
+  // It leaves the process or, as far as is known, fails: nobody does anything after that.
+  bool ends_all(const MachineState& state, uint32_t thread) const;
+  bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
+
+  // The same for a run: a thread performed this event. Learns what it tells; a text says what does not fit.
+  // `numbers`: of the run's threads here.
+  std::string follow(MachineState& state, const heddle_event& event, const std::vector<uint32_t>& numbers);
+  // What the thread would have done next.
+  std::string pending(const MachineState& state, const heddle_event& event,
+                      const std::vector<uint32_t>& numbers);
+
+  Hash128 hash(const MachineState& state) const;          // all that the future depends on
+  static Hash128 inputs_hash(const MachineState& state);  // what all reads returned
+
+ private:
+  static std::string not_covered(const heddle_event& event);
+  std::string learn_operation(NodeId at, const heddle_event& event, const std::vector<uint32_t>& numbers);
+  // What comes in; nothing where nobody knows what is in memory.
+  std::optional<uint64_t> input(const MachineState& state, uint32_t thread, const Operation& operation) const;
+  // All but the way through the tree; `output`: as in Behaviour::Edge.
+  void apply(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
+             uint64_t output) const;
+  void apply_sync(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
+                  uint64_t output) const;
+  std::optional<uint64_t> load(const MachineState& state, uint32_t thread, uint64_t address,
+                               uint64_t size) const;
+  void store(MachineState& state, uint64_t address, uint64_t size, uint64_t value) const;
+  void drain(MachineState& state, uint32_t thread) const;
+
+  Behaviour& behaviour_;
+  MemoryModel model_;
+  ByAddress<Word> initial_;  // before anybody wrote
+};
+
+}  // namespace heddle
