@@ -112,7 +112,8 @@ enum heddle_event_kind {
   HEDDLE_EVENT_write,
   HEDDLE_EVENT_update,
   HEDDLE_EVENT_fence,
-  HEDDLE_EVENT_call,      /* a library function that touches shared memory */
+  HEDDLE_EVENT_call,      /* a library function that touches shared memory; the end of a heap block */
+  HEDDLE_EVENT_data,      /* no event: behind one that moves more than a word, the words that it moved */
   HEDDLE_EVENT_sync = 16, /* + enum heddle_sync_kind */
 };
 enum heddle_order { /* numbered as in C11 <stdatomic.h>, plain accesses behind */
@@ -124,11 +125,17 @@ enum heddle_order { /* numbered as in C11 <stdatomic.h>, plain accesses behind *
                     HEDDLE_ORDER_seq_cst,
                     HEDDLE_ORDER_plain
 };
+enum heddle_call_order { /* in the place of the order */
+                         HEDDLE_CALL_reads,
+                         HEDDLE_CALL_writes,
+                         HEDDLE_CALL_object, /* and more, which only the library knows */
+                         HEDDLE_CALL_frees,  /* a block of the heap, a mapping */
+};
 struct heddle_event {
   uint32_t site;
   uint16_t thread;
   uint8_t kind;
-  uint8_t order;
+  uint8_t order; /* of data: 0 it was read, 1 it was written */
   uint64_t address; /* of the access; of the synchronisation object */
   uint64_t size;
   uint64_t value; /* up to 8 bytes as a number, else their hash; update: before; synchronisation: of mutexes

@@ -35,7 +35,7 @@ bool Behaviour::add_operation(NodeId at, const Operation& operation) {
   node.operation = operation;
   std::vector<Use> used;
   uses(node, used);
-  add_future(at, used);
+  add_future(at, used, true);
   return true;
 }
 
@@ -48,14 +48,25 @@ bool Behaviour::add_state(NodeId at, State state) {
   return node.state == state;
 }
 
-NodeId Behaviour::add_edge(NodeId from, uint64_t input, uint64_t output) {
-  if (const Edge* known = edge(from, input)) return known->output == output ? known->to : kUnknownNode;
-  const NodeId to = new_node(nodes_[from].thread, from);
-  nodes_[from].edges.push_back({.input = input, .output = output, .to = to});
-  return to;
+NodeId Behaviour::add_edge(NodeId from, Edge added) {
+  if (const Edge* known = edge(from, added.input)) {
+    const bool same =
+        known->output == added.output && known->read == added.read && known->written == added.written;
+    return same ? known->to : kUnknownNode;
+  }
+  added.to = new_node(nodes_[from].thread, from);
+  const bool is_large = !added.read.empty() || !added.written.empty();
+  nodes_[from].edges.push_back(std::move(added));
+  if (is_large) {
+    std::vector<Use> used;
+    uses(nodes_[from], used);
+    add_future(from, used, false);
+  }
+  return nodes_[from].edges.back().to;
 }
 
-void Behaviour::add_future(NodeId from, const std::vector<Use>& uses) {
+// `is_new`: nobody can have asked for that of `from` before.
+void Behaviour::add_future(NodeId from, const std::vector<Use>& uses, bool is_new) {
   for (NodeId at = from; at != kUnknownNode; at = nodes_[at].parent) {
     std::vector<Use>& future = nodes_[at].future;
     bool grown = false;
@@ -66,7 +77,7 @@ void Behaviour::add_future(NodeId from, const std::vector<Use>& uses) {
       grown = true;
     }
     if (!grown) return;
-    if (at != from) ++changes_;
+    if (at != from || !is_new) ++changes_;
   }
 }
 
@@ -86,7 +97,17 @@ void Behaviour::uses(const Node& node, std::vector<Use>& out) {
     default:
       break;
   }
-  if (!operation.is_sync()) return;  // not covered: machine.h
+  if (operation.kind == HEDDLE_EVENT_call) {
+    if (operation.order == HEDDLE_CALL_frees)
+      for (uint64_t word = resource_of_word(operation.address);
+           word <= resource_of_word(operation.address + operation.size - 1); ++word)
+        add(word, true);
+    for (const Edge& edge : node.edges) {
+      for (const Piece& piece : edge.read) add(resource_of_word(piece.address), false);
+      for (const Piece& piece : edge.written) add(resource_of_word(piece.address), true);
+    }
+    return;
+  }
   switch (operation.sync()) {
     case HEDDLE_SYNC_thread_create:
     case HEDDLE_SYNC_thread_join:

@@ -32,6 +32,9 @@ struct Operation {
   uint64_t address = 0, size = 0;
   uint64_t second = 0;  // as in heddle_event; of thread_create and joins: the thread (Behaviour's number)
 
+  // It may move more than a word: library calls, wide and unaligned accesses.
+  bool is_large() const { return kind == HEDDLE_EVENT_call || (!is_sync() && address % 8 + size > 8); }
+
   bool is_sync() const { return kind >= HEDDLE_EVENT_sync; }
   heddle_sync_kind sync() const { return static_cast<heddle_sync_kind>(kind - HEDDLE_EVENT_sync); }
   friend bool operator==(const Operation&, const Operation&) = default;
@@ -44,12 +47,20 @@ struct Use {
   friend auto operator<=>(const Use&, const Use&) = default;
 };
 
+// Inside a word.
+struct Piece {
+  uint64_t address = 0, size = 0, value = 0;
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
 class Behaviour {
  public:
+  // What came in once, what was done then.
   struct Edge {
-    uint64_t input;
-    uint64_t output;  // what a write or update stored; of synchronisation its number (heddle_event::value)
-    NodeId to;
+    uint64_t input = 0;
+    uint64_t output = 0;  // what a write or update stored; of synchronisation its number (heddle_event::value)
+    std::vector<Piece> read, written;  // large operations instead: `input` is a hash of what was read
+    NodeId to = kUnknownNode;
   };
   enum class State : uint8_t {
     unknown,  // a run ended here, and did not tell what comes
@@ -80,8 +91,8 @@ class Behaviour {
   // False: something else was seen here before.
   bool add_operation(NodeId at, const Operation& operation);
   bool add_state(NodeId at, State state);
-  // The node behind; kUnknownNode: another output was seen for this input before.
-  NodeId add_edge(NodeId from, uint64_t input, uint64_t output);
+  // The node behind; kUnknownNode: something else was done after this input before.
+  NodeId add_edge(NodeId from, Edge edge);
 
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
@@ -92,7 +103,7 @@ class Behaviour {
 
  private:
   NodeId new_node(uint32_t thread, NodeId parent);
-  void add_future(NodeId from, const std::vector<Use>& uses);
+  void add_future(NodeId from, const std::vector<Use>& uses, bool is_new);
 
   std::vector<Node> nodes_;
   std::vector<NodeId> roots_;

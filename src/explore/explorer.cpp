@@ -247,7 +247,7 @@ class Explorer {
     std::vector<uint32_t> numbers;
     for (const ScheduleThread& thread : run.schedule.threads) numbers.push_back(behaviour_.thread(thread.name));
     MachineState state = machine_.begin();
-    size_t event = 0;
+    size_t event = 0, data = 0;
     for (size_t i = 0; i < run.schedule.steps.size(); ++i) {
       const Step& step = run.schedule.steps[i];
       const uint32_t thread = numbers[step.thread.index()];
@@ -255,9 +255,15 @@ class Explorer {
         switch (step.kind) {
           case StepKind::run: {
             if (event == run.kept_events.size()) return "";  // the last one failed on its way
-            const heddle_event& performed = run.kept_events[event++];
+            const heddle_event& performed = run.kept_events[event];
+            const size_t first = data;
+            while (data < run.event_data.size() && run.event_data[data].after == event) ++data;
+            ++event;
             if (numbers[performed.thread] != thread) return "events and steps of a run do not agree";
-            if (std::string why = machine_.follow(state, performed, numbers); !why.empty()) return why;
+            if (std::string why = machine_.follow(
+                    state, performed, std::span(run.event_data).subspan(first, data - first), numbers);
+                !why.empty())
+              return why;
             break;
           }
           case StepKind::flush: {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMostBuffered = 64;            // as the runtime
 constexpr uint64_t kSerialThread = UINT64_MAX;  // PTHREAD_BARRIER_SERIAL_THREAD
+constexpr uint64_t kLargest = 1 << 16;          // bytes of an access or a block that is followed word by word
 constexpr uint64_t kPrefersWriters = 2;         // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
 constexpr uint64_t kNotNow = UINT64_MAX;        // result of a semaphore that has to wait
 
@@ -78,18 +79,20 @@ void claim(SyncObject& mutex, uint32_t owner) {
 
 }  // namespace
 
-std::string Machine::not_covered(const heddle_event& event) {
+std::string Machine::not_covered(const heddle_event& event) const {
   switch (event.kind) {
     case HEDDLE_EVENT_read:
     case HEDDLE_EVENT_write:
     case HEDDLE_EVENT_update:
-      if (event.size > 8) return "an access of more than 8 bytes";
-      if (event.address % 8 + event.size > 8) return "an access across words";
-      return "";
+      if (event.kind == HEDDLE_EVENT_write && event.order != HEDDLE_ORDER_seq_cst &&
+          model_ != MemoryModel::sc && event.address % 8 + event.size > 8)
+        return "a store of more than a word, with store buffers";
+      return event.size > kLargest ? "a very large access" : "";
     case HEDDLE_EVENT_fence:
       return "";
     case HEDDLE_EVENT_call:
-      return "a library function that works on shared memory";
+      if (event.order == HEDDLE_CALL_frees && event.size > kLargest) return "the end of a very large block";
+      return event.order == HEDDLE_CALL_object ? "a library function with a state of its own" : "";
     default:
       break;
   }
@@ -425,12 +428,27 @@ void Machine::apply_sync(MachineState& state, uint32_t thread, const Operation& 
   }
 }
 
-void Machine::apply(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
-                    uint64_t output) const {
+void Machine::apply(MachineState& state, uint32_t thread, const Operation& operation,
+                    const Behaviour::Edge& edge) const {
   ThreadState& self = state.threads[thread];
+  const uint64_t output = edge.output;
   if (operation.is_sync()) {
     drain(state, thread);
-    return apply_sync(state, thread, operation, in, output);
+    return apply_sync(state, thread, operation, edge.input, output);
+  }
+  if (operation.is_large()) {
+    // As the runtime: what a call reads of its thread's own stores is in memory then.
+    const auto is_buffered = [&](const Piece& piece) {
+      return std::ranges::any_of(self.buffer, [&](const Store& store) {
+        return resource_of_word(store.address) == resource_of_word(piece.address);
+      });
+    };
+    const bool only_reads = operation.kind == HEDDLE_EVENT_read ||
+                            (operation.kind == HEDDLE_EVENT_call && operation.order == HEDDLE_CALL_reads);
+    if (!only_reads || (operation.kind == HEDDLE_EVENT_call && std::ranges::any_of(edge.read, is_buffered)))
+      drain(state, thread);
+    for (const Piece& piece : edge.written) store(state, piece.address, piece.size, piece.value);
+    return;
   }
   switch (operation.kind) {
     case HEDDLE_EVENT_write: {
@@ -462,17 +480,31 @@ void Machine::apply(MachineState& state, uint32_t thread, const Operation& opera
   }
 }
 
+// Of large operations: the one whose reads are as memory is now. How far a library function reads depends on
+// what it reads, so there is one at most.
+const Behaviour::Edge* Machine::next_edge(const MachineState& state, uint32_t thread) const {
+  const NodeId at = state.threads[thread].node;
+  const Behaviour::Node& node = behaviour_.node(at);
+  if (!node.operation.is_large()) {
+    const std::optional<uint64_t> in = input(state, thread, node.operation);
+    return in ? behaviour_.edge(at, *in) : nullptr;
+  }
+  const auto holds = [&](const Piece& piece) {
+    return load(state, thread, piece.address, piece.size) == piece.value;
+  };
+  const auto found = std::ranges::find_if(
+      node.edges, [&](const Behaviour::Edge& edge) { return std::ranges::all_of(edge.read, holds); });
+  return found == node.edges.end() ? nullptr : &*found;
+}
+
 Machine::Step Machine::perform(MachineState& state, const Action& action) const {
   if (action.flush) {
     flush(state, action.thread, *action.flush);
     return Step::done;
   }
-  const NodeId from = state.threads[action.thread].node;
-  const Operation& operation = behaviour_.node(from).operation;
-  const std::optional<uint64_t> in = input(state, action.thread, operation);
-  const Behaviour::Edge* edge = in ? behaviour_.edge(from, *in) : nullptr;
+  const Behaviour::Edge* edge = next_edge(state, action.thread);
   if (edge == nullptr) return Step::unknown;
-  apply(state, action.thread, operation, *in, edge->output);
+  apply(state, action.thread, behaviour_.node(state.threads[action.thread].node).operation, *edge);
   state.threads[action.thread].node = edge->to;
   state.exited |= behaviour_.node(edge->to).state == Behaviour::State::failed;
   return Step::done;
@@ -483,8 +515,7 @@ bool Machine::ends_all(const MachineState& state, uint32_t thread) const {
   const NodeId at = state.threads[thread].node;
   const Operation& operation = behaviour_.node(at).operation;
   if (operation.is_sync() && operation.sync() == HEDDLE_SYNC_process_exit) return true;
-  const std::optional<uint64_t> in = input(state, thread, operation);
-  const Behaviour::Edge* edge = in ? behaviour_.edge(at, *in) : nullptr;
+  const Behaviour::Edge* edge = next_edge(state, thread);
   return edge != nullptr && behaviour_.node(edge->to).state == Behaviour::State::failed;
 }
 
@@ -525,7 +556,19 @@ std::string Machine::pending(const MachineState& state, const heddle_event& even
   return learn_operation(state.threads[thread].node, event, numbers);
 }
 
-std::string Machine::follow(MachineState& state, const heddle_event& event,
+// What is in memory must be what was read; what nobody has written is learned.
+bool Machine::agrees(const MachineState& state, uint32_t thread, const Piece& piece) {
+  if (const std::optional<uint64_t> expected = load(state, thread, piece.address, piece.size))
+    return *expected == piece.value;
+  Word& word = initial_.get(piece.address & ~uint64_t{7});
+  const unsigned shift = 8 * (piece.address % 8);
+  const uint64_t fresh = mask_of(piece.size) << shift & ~word.known;
+  word.value |= piece.value << shift & fresh;
+  word.known |= fresh;
+  return load(state, thread, piece.address, piece.size) == piece.value;
+}
+
+std::string Machine::follow(MachineState& state, const heddle_event& event, std::span<const heddle_event> data,
                             const std::vector<uint32_t>& numbers) {
   const uint32_t thread = numbers[event.thread];
   if (thread >= state.threads.size() || !state.threads[thread].there) return "a thread that nobody created";
@@ -533,22 +576,35 @@ std::string Machine::follow(MachineState& state, const heddle_event& event,
   if (std::string why = learn_operation(at, event, numbers); !why.empty()) return why;
   const Operation operation = behaviour_.node(at).operation;  // a copy: nodes move
   if (!is_enabled(state, thread)) return "something happened that should have had to wait";
-  const bool reads = operation.kind == HEDDLE_EVENT_read || operation.kind == HEDDLE_EVENT_update;
-  const uint64_t in = reads ? event.value : operation.is_sync() ? event.after : 0;
-  const uint64_t output = output_of(event);
-  std::optional<uint64_t> expected = input(state, thread, operation);
-  if (!expected) {
-    Word& word = initial_.get(operation.address & ~uint64_t{7});
-    const unsigned shift = 8 * (operation.address % 8);
-    const uint64_t fresh = mask_of(operation.size) << shift & ~word.known;
-    word.value |= event.value << shift & fresh;
-    word.known |= fresh;
-    expected = input(state, thread, operation);
+  Behaviour::Edge edge{.output = output_of(event)};
+  const auto other = [](uint64_t address) {
+    return fmt::format("what was read at {:#x} is not what was written there", address);
+  };
+  if (operation.is_large()) {
+    Hasher128 hasher;
+    edge.output = 0;
+    for (const heddle_event& each : data) {
+      const Piece piece{.address = each.address, .size = each.size, .value = each.value};
+      (each.order == 0 ? edge.read : edge.written).push_back(piece);
+      if (each.order != 0) continue;
+      if (!agrees(state, thread, piece)) return other(piece.address);
+      hasher.add(piece.address);
+      hasher.add(piece.value);
+    }
+    edge.input = hasher.hash().low;
+  } else if (operation.kind == HEDDLE_EVENT_read || operation.kind == HEDDLE_EVENT_update) {
+    edge.input = event.value;
+    if (!agrees(state, thread, {.address = operation.address, .size = operation.size, .value = event.value}))
+      return other(operation.address);
+  } else {
+    edge.input = operation.is_sync() ? event.after : 0;
+    if (const uint64_t expected = *input(state, thread, operation); expected != edge.input)
+      return fmt::format("the result of synchronisation of kind {} was {:#x}, and should have been {:#x}",
+                         event.kind - HEDDLE_EVENT_sync, edge.input, expected);
   }
-  if (*expected != in) return fmt::format("an input was {:#x}, and should have been {:#x}", in, *expected);
-  const NodeId to = behaviour_.add_edge(at, in, output);
+  const NodeId to = behaviour_.add_edge(at, edge);
   if (to == kUnknownNode) return "a thread wrote something else after the same inputs";
-  apply(state, thread, operation, in, output);
+  apply(state, thread, operation, edge);
   state.threads[thread].node = to;
   if (state.threads[thread].over) behaviour_.add_state(to, Behaviour::State::over);
   return "";

@@ -1,17 +1,18 @@
 // The operational machine for threads whose behaviour is known: memory, store buffers and synchronisation
 // objects, as src/runtime/control has them. States are plain values: copied, compared by fingerprint.
 //
-// Covered: accesses of up to 8 bytes inside a word; mutexes (normal, recursive, error-checking), spin locks,
-// read-write locks without preference, condition variables, barriers and semaphores without time limits,
-// creation and joining of threads, once-only initialisation. What is not is named, never
-// guessed. Every run that a behaviour is learned from is carried out here too (check.h): where the two differ,
-// the machine is not used.
+// Covered: accesses and library functions whose memory is known, the end of heap blocks; mutexes (normal,
+// recursive, error-checking), spin locks, read-write locks without preference, condition variables, barriers
+// and semaphores without time limits, creation and joining of threads, once-only initialisation. What is not is
+// named, never guessed. Every run that a behaviour is learned from is carried out here too (check.h): where the
+// two differ, the machine is not used.
 //
 // Memory that nobody has written is as the first run found it: known only where a run has read it.
 #pragma once
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,8 +108,9 @@ class Machine {
   bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
 
   // The same for a run: a thread performed this event. Learns what it tells; a text says what does not fit.
-  // `numbers`: of the run's threads here.
-  std::string follow(MachineState& state, const heddle_event& event, const std::vector<uint32_t>& numbers);
+  // `data`: what it moved, if it is large. `numbers`: of the run's threads here.
+  std::string follow(MachineState& state, const heddle_event& event, std::span<const heddle_event> data,
+                     const std::vector<uint32_t>& numbers);
   // What the thread would have done next.
   std::string pending(const MachineState& state, const heddle_event& event,
                       const std::vector<uint32_t>& numbers);
@@ -117,13 +119,16 @@ class Machine {
   static Hash128 inputs_hash(const MachineState& state);  // what all reads returned
 
  private:
-  static std::string not_covered(const heddle_event& event);
+  std::string not_covered(const heddle_event& event) const;
+  bool agrees(const MachineState& state, uint32_t thread, const Piece& piece);
+  // What follows from the state as it is; null: no run has shown it.
+  const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
   std::string learn_operation(NodeId at, const heddle_event& event, const std::vector<uint32_t>& numbers);
   // What comes in; nothing where nobody knows what is in memory.
   std::optional<uint64_t> input(const MachineState& state, uint32_t thread, const Operation& operation) const;
-  // All but the way through the tree; `output`: as in Behaviour::Edge.
-  void apply(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
-             uint64_t output) const;
+  // All but the way through the tree.
+  void apply(MachineState& state, uint32_t thread, const Operation& operation,
+             const Behaviour::Edge& edge) const;
   void apply_sync(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
                   uint64_t output) const;
   std::optional<uint64_t> load(const MachineState& state, uint32_t thread, uint64_t address,

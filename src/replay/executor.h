@@ -77,6 +77,7 @@ struct Execution {
   std::vector<uint64_t> step_values;       // hash of each step's values
   std::vector<uint64_t> step_addresses;    // flushes: of what became visible
   std::vector<heddle_event> kept_events;
+  std::vector<heddle_event> event_data;      // words moved by large events; `after`: by which of kept_events
   std::vector<heddle_event> pending_events;  // what each thread that was left would have done next
 
   bool failed_as(const std::string& identity) const {

@@ -304,10 +304,16 @@ Result<Execution> ProgramExecutor::execution_of(SessionAnswer session, const Exe
     out.step_values.push_back(step.values);
     out.step_addresses.push_back(step.address);
   }
-  out.kept_events = session.answer.events;
-  out.pending_events.assign(out.kept_events.begin() + static_cast<ptrdiff_t>(result.kept_events),
-                            out.kept_events.end());
-  out.kept_events.resize(result.kept_events);
+  const std::vector<heddle_event>& events = session.answer.events;
+  for (size_t i = 0; i < result.kept_events; ++i) {
+    if (events[i].kind != HEDDLE_EVENT_data) {
+      out.kept_events.push_back(events[i]);
+    } else if (!out.kept_events.empty()) {
+      out.event_data.push_back(events[i]);
+      out.event_data.back().after = out.kept_events.size() - 1;
+    }
+  }
+  out.pending_events.assign(events.begin() + static_cast<ptrdiff_t>(result.kept_events), events.end());
   out.load_base = result.load_base;
   out.schedule.header = header_of(plan, out.seed);
   out.schedule.header.events = measure(out.schedule).events;

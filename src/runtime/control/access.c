@@ -84,6 +84,33 @@ void rt_keep_pending(const struct rt_thread* but) {
   }
 }
 
+/* The words of memory that an event has moved: [from, from + size) holds what is at `address`. */
+static void keep_data(const struct rt_thread* self, uint64_t address, const uint8_t* from, uint64_t size,
+                      bool written) {
+  if (RT_LIKELY(!rt.plan.keep_events)) return;
+  struct heddle_result* result = &rt.block->result;
+  while (size > 0 && result->kept_events < rt.block->layout.events_capacity) {
+    uint64_t piece = 8 - address % 8;
+    if (piece > size) piece = size;
+    uint64_t word = 0;
+    memcpy(&word, from, piece);
+    *kept(result->kept_events++) = (struct heddle_event){.site = self->op.site,
+                                                         .thread = (uint16_t)self->index,
+                                                         .kind = HEDDLE_EVENT_data,
+                                                         .order = written,
+                                                         .address = address,
+                                                         .size = piece,
+                                                         .value = word};
+    address += piece;
+    from += piece;
+    size -= piece;
+  }
+}
+
+static bool is_large(uint64_t address, uint64_t size) {
+  return address % 8 + size > 8;
+}
+
 /* What others need to know of a synchronisation object, beside what was done to it. */
 static uint64_t number_of(const struct rt_op* op) {
   const uint32_t sync = op->kind - (uint32_t)HEDDLE_EVENT_sync;
@@ -134,6 +161,50 @@ static void progress(struct rt_thread* self) {
   if (self->spinning) rt_set_spinning(self, false);
 }
 
+/* ---- ranges of memory that a library call works on */
+#define MAX_RANGES 16
+#define LARGEST_RANGE (1ull << 40)
+RT_STATE static struct range {
+  const void* at;
+  uint64_t size, limit;
+  bool writes;
+} ranges[MAX_RANGES];
+RT_STATE static uint32_t range_count;
+
+/* How far a string goes is decided when the call happens, not when it is announced. */
+static uint64_t extent(const struct range* range) {
+  uint64_t size = 0;
+  switch (range->size) {
+    case HEDDLE_SIZE_STRING:
+      while (size < range->limit && ((const char*)range->at)[size++] != 0) {
+      }
+      return size;
+    case HEDDLE_SIZE_WIDE_STRING:
+      while (size < range->limit && ((const wchar_t*)range->at)[size++] != 0) {
+      }
+      return size * sizeof(wchar_t);
+    case HEDDLE_SIZE_OBJECT:
+      return 1;
+    default:
+      return range->size;
+  }
+}
+
+/* Of the call that is under way: there is one at most, since nobody else runs until it has come back. */
+RT_STATE static struct range open_ranges[MAX_RANGES];
+RT_STATE static uint32_t open_range_count;
+
+static void keep_written_ranges(const struct rt_thread* self) {
+  for (uint32_t i = 0; i < open_range_count; ++i)
+    if (open_ranges[i].writes)
+      keep_data(self, (uint64_t)(uintptr_t)open_ranges[i].at, open_ranges[i].at, extent(&open_ranges[i]), true);
+  open_range_count = 0;
+}
+
+void rt_access_begin_execution(void) {
+  range_count = open_range_count = 0; /* the last execution may have ended in the middle of a call */
+}
+
 void rt_settle(struct rt_thread* self) {
   if (!self->last.open) return;
   self->last.open = false;
@@ -144,6 +215,8 @@ void rt_settle(struct rt_thread* self) {
     case HEDDLE_EVENT_write:
       rt_value(self, self->last.site, value);
       rt_keep_value(self, value);
+      if (is_large(self->last.address, self->last.size))
+        keep_data(self, self->last.address, self->last.at, self->last.size, true);
       if (self->last.buffered) {
         progress(self);
       } else if (value != self->last.before) {
@@ -154,6 +227,8 @@ void rt_settle(struct rt_thread* self) {
     case HEDDLE_EVENT_update:
       rt_value(self, self->last.site, value);
       rt_keep_value(self, value);
+      if (is_large(self->last.address, self->last.size))
+        keep_data(self, self->last.address, self->last.at, self->last.size, true);
       if (value == self->last.before) {
         rt_note_read(self, self->last.site, self->last.at, self->last.frame, value);
       } else {
@@ -162,6 +237,7 @@ void rt_settle(struct rt_thread* self) {
       }
       break;
     default: /* synchronisation, library calls */
+      keep_written_ranges(self);
       progress(self);
       rt_changed(NULL, 0);
   }
@@ -184,6 +260,7 @@ static void open_access(struct rt_thread* self, enum heddle_event_kind kind, con
   self->last.buffered = buffered;
   self->last.at = at;
   self->last.size = size;
+  self->last.address = (uint64_t)(uintptr_t)self->op.object;
   self->last.site = self->op.site;
   self->last.frame = frame;
   self->last.before = before;
@@ -198,6 +275,7 @@ static inline void* read_access(const void* at, uint64_t size, uint32_t site, ui
   const uint64_t value = value_at(from, size);
   rt_value(self, site, value);
   rt_keep_value(self, value);
+  if (is_large((uint64_t)(uintptr_t)at, size)) keep_data(self, (uint64_t)(uintptr_t)at, from, size, false);
   rt_note_read(self, site, at, __builtin_frame_address(0), value);
   return from;
 }
@@ -252,6 +330,7 @@ void* heddle_control_update(void* at, uint64_t size, uint32_t site, uint32_t ord
   const uint64_t before = value_at(at, size);
   if (rt.plan.keep_events && self->last.event < rt.block->result.kept_events)
     kept(self->last.event)->value = before;
+  if (is_large((uint64_t)(uintptr_t)at, size)) keep_data(self, (uint64_t)(uintptr_t)at, at, size, false);
   open_access(self, HEDDLE_EVENT_update, at, size, before, false, __builtin_frame_address(0));
   return at;
 }
@@ -268,8 +347,9 @@ void heddle_control_fence(uint32_t site, uint32_t order) {
 
 void heddle_control_in_place(const void* at, uint64_t size, uint32_t site, uint32_t writes) {
   if (!rt.active || size == 0) return;
+  /* As if it were atomic: it is not buffered. */
   struct rt_thread* self =
-      access_op(writes ? HEDDLE_EVENT_write : HEDDLE_EVENT_read, at, size, site, HEDDLE_ORDER_plain);
+      access_op(writes ? HEDDLE_EVENT_write : HEDDLE_EVENT_read, at, size, site, HEDDLE_ORDER_seq_cst);
   rt_decide(self);
   rt_heap_check(at, size, site);
   rt_drain(self);
@@ -280,12 +360,13 @@ void heddle_control_in_place(const void* at, uint64_t size, uint32_t site, uint3
   }
   rt_value(self, site, value);
   rt_keep_value(self, value);
+  if (is_large((uint64_t)(uintptr_t)at, size)) keep_data(self, (uint64_t)(uintptr_t)at, at, size, false);
   rt_note_read(self, site, at, __builtin_frame_address(0), value);
 }
 
 void heddle_control_assembly(uint32_t site) {
   if (!rt.active) return;
-  struct rt_thread* self = access_op(HEDDLE_EVENT_call, NULL, 0, site, HEDDLE_ORDER_plain);
+  struct rt_thread* self = access_op(HEDDLE_EVENT_call, NULL, 0, site, HEDDLE_CALL_object);
   rt_decide(self);
   rt_drain(self);
   open_access(self, HEDDLE_EVENT_call, NULL, 0, 0, false, __builtin_frame_address(0));
@@ -314,38 +395,10 @@ void heddle_control_frame_end(const void* limit) {
 }
 
 /* ---- library calls */
-#define MAX_RANGES 16
-#define LARGEST_RANGE (1ull << 40)
-RT_STATE static struct range {
-  const void* at;
-  uint64_t size, limit;
-  bool writes;
-} ranges[MAX_RANGES];
-RT_STATE static uint32_t range_count;
-
 void heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes) {
   if (!rt.active || at == NULL || size == 0 || range_count == MAX_RANGES) return;
   if (size < HEDDLE_SIZE_OBJECT && size > LARGEST_RANGE) size = HEDDLE_SIZE_OBJECT; /* memchr(p, c, SIZE_MAX) */
   ranges[range_count++] = (struct range){.at = at, .size = size, .limit = limit, .writes = writes != 0};
-}
-
-/* How far a string goes is decided when the call happens, not when it is announced. */
-static uint64_t extent(const struct range* range) {
-  uint64_t size = 0;
-  switch (range->size) {
-    case HEDDLE_SIZE_STRING:
-      while (size < range->limit && ((const char*)range->at)[size++] != 0) {
-      }
-      return size;
-    case HEDDLE_SIZE_WIDE_STRING:
-      while (size < range->limit && ((const wchar_t*)range->at)[size++] != 0) {
-      }
-      return size * sizeof(wchar_t);
-    case HEDDLE_SIZE_OBJECT:
-      return 1;
-    default:
-      return range->size;
-  }
 }
 
 /* One event for the whole call. It sees buffered stores of its own thread only after they became visible, so
@@ -356,11 +409,16 @@ void heddle_control_call(uint32_t site) {
   const uint32_t count = range_count;
   memcpy(mine, ranges, sizeof(struct range) * count);
   range_count = 0;
-  bool writes = false;
-  for (uint32_t i = 0; i < count; ++i) writes |= mine[i].writes;
+  bool writes = false, object = count == MAX_RANGES;
+  for (uint32_t i = 0; i < count; ++i) {
+    writes |= mine[i].writes;
+    object |= mine[i].size == HEDDLE_SIZE_OBJECT;
+  }
   const bool plain = count == 1 && mine[0].size < HEDDLE_SIZE_OBJECT;
-  struct rt_thread* self =
-      access_op(HEDDLE_EVENT_call, mine[0].at, plain ? mine[0].size : 1, site, HEDDLE_ORDER_plain);
+  const enum heddle_call_order order = object   ? HEDDLE_CALL_object
+                                       : writes ? HEDDLE_CALL_writes
+                                                : HEDDLE_CALL_reads;
+  struct rt_thread* self = access_op(HEDDLE_EVENT_call, mine[0].at, plain ? mine[0].size : 1, site, order);
   rt_decide(self);
   if (writes) rt_drain(self);
   for (uint32_t i = 0; i < count; ++i) {
@@ -371,14 +429,20 @@ void heddle_control_call(uint32_t site) {
       rt_drain(self);
     const uint64_t size = extent(&mine[i]);
     rt_heap_check(mine[i].at, size, site);
-    if (!mine[i].writes) rt_value(self, site, value_at(mine[i].at, size));
+    if (!mine[i].writes) {
+      rt_value(self, site, value_at(mine[i].at, size));
+      keep_data(self, (uint64_t)(uintptr_t)mine[i].at, mine[i].at, size, false);
+    }
   }
-  if (writes) open_access(self, HEDDLE_EVENT_call, NULL, 0, 0, false, __builtin_frame_address(0));
+  if (!writes) return;
+  memcpy(open_ranges, mine, sizeof(struct range) * count);
+  open_range_count = count;
+  open_access(self, HEDDLE_EVENT_call, NULL, 0, 0, false, __builtin_frame_address(0));
 }
 
 void rt_heap_event(void* at, uint64_t size) {
   if (!rt.active) return;
-  struct rt_thread* self = access_op(HEDDLE_EVENT_call, at, size, heddle_control_site, HEDDLE_ORDER_plain);
+  struct rt_thread* self = access_op(HEDDLE_EVENT_call, at, size, heddle_control_site, HEDDLE_CALL_frees);
   rt_decide(self);
   rt_drain(self);
   open_access(self, HEDDLE_EVENT_call, NULL, 0, 0, false, __builtin_frame_address(0));

@@ -89,6 +89,7 @@ struct rt_thread {
     uint8_t kind;
     bool open, buffered;
     const void* at;
+    uint64_t address; /* of the access, where `at` is in a buffer */
     uint64_t size;
     uint64_t before;
     uint64_t event;
@@ -299,6 +300,7 @@ void rt_guide_performed(const struct rt_thread* self); /* its op */
 uint64_t rt_guide_count(const struct rt_thread* thread, uint32_t site, enum heddle_step_target target);
 /* access.c */
 void rt_settle(struct rt_thread* self);                     /* the value of the last access is known now */
+void rt_access_begin_execution(void);
 void rt_keep_event(struct rt_thread* self);                 /* plan.keep_events */
 void rt_keep_pending(const struct rt_thread* but); /* at the end: what each thread would do next */
 void rt_keep_value(struct rt_thread* self, uint64_t value); /* of the event kept last; `after` of updates */

@@ -65,6 +65,7 @@ void rt_begin_execution(void) {
   spinners = 0;
   rt.block->result.steps = 0;
   rt.block->result.steps_truncated = 0;
+  rt_access_begin_execution();
   rt.block->result.kept_events = 0;
   rt.block->result.pending_events = 0;
   memset(given_thread, 0xff, sizeof(uint16_t) * (rt.block->layout.threads_in_count + 1));
