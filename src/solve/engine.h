@@ -28,6 +28,7 @@ struct SolveLimits {
   const std::atomic<bool>* stop = nullptr;           // set by others: end now
   uint64_t most_bytes = 3'000'000'000;               // of memory, as far as the engine can tell
   std::optional<uint32_t> most_preemptions;          // only orders with at most so many
+  std::chrono::milliseconds improve{10'000};         // at most so long for fewer preemptions than at first
   unsigned jobs = 1;                                 // threads that it may use
   std::function<void(const std::string&)> progress;  // a line for people, replacing the one before
 
@@ -39,7 +40,7 @@ struct SolveLimits {
 
 struct SolveAnswer {
   SolveVerdict verdict = SolveVerdict::undecided;
-  std::vector<OrderItem> order;  // found: evaluate() holds, and all facts
+  std::vector<OrderItem> order;  // found: evaluate() holds, and all facts (auto: but clocks)
   uint32_t preemptions = 0;      // of it (order_measures.h)
   uint32_t switches = 0;
   bool fewest = false;  // proved: no order has fewer preemptions

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "solve/auto_parts.h"
 #include "solve/ordering.h"
 #include "solve/portfolio.h"
 #include "solve/search_engine.h"
@@ -19,8 +20,8 @@ struct Known {
 };
 std::unique_ptr<Engine> make_auto_engine() {
   std::vector<std::unique_ptr<Engine>> engines;
-  engines.push_back(make_ordering_engine());
-  engines.push_back(make_search_engine());
+  engines.push_back(make_improving_engine(make_ordering_engine()));
+  engines.push_back(make_clockless_engine(make_search_engine()));
   return make_portfolio(std::move(engines));
 }
 

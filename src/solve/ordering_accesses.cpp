@@ -101,23 +101,26 @@ void OrderingModel::find_candidates(OrderingRead& read) {
     const auto behind = std::ranges::lower_bound(chain.places, order.count_before(event.moment, chain.chain));
     if (behind != chain.places.begin()) overwriters.push_back(order.at(chain.chain, *std::prev(behind)));
   }
+  if (own == nullptr && overwriters.empty()) read.candidates.push_back({});
   const auto is_overwritten = [&](Moment visible) {
     return std::ranges::any_of(overwriters, [&](Moment by) { return order.is_before(visible, by); });
   };
-  if (own == nullptr && overwriters.empty()) read.candidates.push_back({});
-  for (const OrderingCell::Chain& chain : chains)
-    for (const uint32_t number : chain.writes) {
+  if (own != nullptr && !is_overwritten(own->visible)) read.candidates.push_back({.write = read.own});
+  for (const OrderingCell::Chain& chain : chains) {
+    // Of other threads: from the first that is not certainly overwritten to the last that does not certainly
+    // come later.
+    uint32_t begin = own == nullptr ? 0 : order.count_before(own->visible, chain.chain);
+    for (const Moment by : overwriters) begin = std::max(begin, order.count_before(by, chain.chain));
+    const uint32_t behind =
+        std::min(order.first_after(event.moment, chain.chain), order.first_after(end, chain.chain));
+    for (auto place = std::ranges::lower_bound(chain.places, begin);
+         place != chain.places.end() && *place < behind; ++place) {
+      const uint32_t number = chain.writes[static_cast<size_t>(place - chain.places.begin())];
       const OrderingWrite& write = writes[number];
-      if (is_overwritten(write.visible)) continue;
-      if (write.thread == event.thread) {
-        if (number == read.own) read.candidates.push_back({.write = number});
-        continue;
-      }
-      if (write.visible == event.moment || order.is_before(event.moment, write.visible)) continue;
-      if (own != nullptr && order.is_before(write.visible, own->visible)) continue;
-      if (order.is_before(end, write.visible)) continue;
-      read.candidates.push_back({.write = number});
+      if (write.thread != event.thread && write.visible != event.moment)
+        read.candidates.push_back({.write = number});
     }
+  }
 }
 
 }  // namespace heddle

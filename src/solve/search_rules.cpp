@@ -125,6 +125,14 @@ std::vector<OrderItem> SearchState::flushes() const {
   return out;
 }
 
+std::vector<OrderItem> SearchState::possible_flushes() const {
+  std::vector<OrderItem> out;
+  for (uint32_t t = 0; t < threads_.size(); ++t)
+    for (size_t i = 0; i < threads_[t].buffer.size(); ++i)
+      if (may_flush(t, i)) out.push_back({.thread = t, .event = threads_[t].buffer[i].event, .flush = true});
+  return out;
+}
+
 Hash128 SearchState::hash() const {
   const bool left = running_ && can_go_on(*running_);  // else it does not matter who ran
   const uint64_t flushed = last_flush_ ? uint64_t{last_flush_->thread + 1} << 32 | last_flush_->event : 0;

@@ -39,7 +39,7 @@ class SearchState {
   Outcome begin();
   // refused: the state is anything between, and is to be taken back.
   Outcome move(uint32_t thread);
-  void flush(uint32_t thread, uint32_t event);  // requires: it is one of flushes()
+  void flush(uint32_t thread, uint32_t event);  // requires: it is one of possible_flushes()
 
   using Mark = size_t;
   Mark mark() const { return operations_.size(); }
@@ -48,9 +48,10 @@ class SearchState {
   std::optional<uint32_t> running() const { return running_; }
   bool is_at_end(uint32_t thread) const { return positions_[thread] == plan_->step_end[thread].size(); }
   uint32_t position(uint32_t thread) const { return positions_[thread]; }
-  bool can_go_on(uint32_t thread) const;  // as in order_measures.h
-  bool may_move(uint32_t thread) const;   // nothing is known that speaks against move()
-  std::vector<OrderItem> flushes() const;
+  bool can_go_on(uint32_t thread) const;            // as in order_measures.h
+  bool may_move(uint32_t thread) const;             // nothing is known that speaks against move()
+  std::vector<OrderItem> flushes() const;           // those worth trying
+  std::vector<OrderItem> possible_flushes() const;  // all
   Hash128 hash() const;
   SearchedOrder order() const;  // what was carried out
 
