@@ -8,6 +8,7 @@
 #include "solve/auto_parts.h"
 #include "solve/ordering.h"
 #include "solve/portfolio.h"
+#include "solve/probe_engine.h"
 #include "solve/search_engine.h"
 #include "solve/smt_engine.h"
 
@@ -22,11 +23,13 @@ std::unique_ptr<Engine> make_auto_engine() {
   std::vector<std::unique_ptr<Engine>> engines;
   engines.push_back(make_improving_engine(make_ordering_engine()));
   engines.push_back(make_clockless_engine(make_search_engine()));
+  engines.push_back(make_improving_engine(make_clockless_engine(make_probe_engine())));
   return make_portfolio(std::move(engines));
 }
 
 constexpr std::array kEngines = {Known{"auto", make_auto_engine}, Known{"ordering", make_ordering_engine},
-                                 Known{"search", make_search_engine}, Known{"smt", make_smt_engine}};
+                                 Known{"probe", make_probe_engine}, Known{"search", make_search_engine},
+                                 Known{"smt", make_smt_engine}};
 
 }  // namespace
 

@@ -1,10 +1,9 @@
-// A run of a trace along an order, the guide, that leaves threads less often than the guide does.
+// A run of a trace along a guide, that leaves threads seldom.
 //
 // The running thread goes on until it cannot, until a constraint would not hold, or until it comes to a *stop*:
 // a place where it gives way although it could go on. Who comes next is whose next event comes first in the
-// guide. With all places where the guide leaves a thread as stops the run does what the guide does; with fewer
-// of them threads run on, and the rest follows as far as it can. Buffered writes become visible behind the same
-// event as in the guide.
+// guide. If the guide is an order, and all places where it leaves a thread are stops, the run does what the
+// order does; with fewer stops threads run on, and the rest follows as far as it can.
 //
 // Runs that have a beginning in common share the work for it.
 #pragma once
@@ -20,64 +19,72 @@
 
 namespace heddle {
 
+inline constexpr OrderMeasures kAnyMeasures{.switches = UINT32_MAX, .preemptions = UINT32_MAX};
+
+// Fewer preemptions; of as many, fewer switches.
+constexpr bool is_better(const OrderMeasures& a, const OrderMeasures& b) {
+  return a.preemptions != b.preemptions ? a.preemptions < b.preemptions : a.switches < b.switches;
+}
+
 class GuidedRun {
  public:
-  // All outlive this.
-  GuidedRun(const SearchPlan& plan, const SolveLimits& limits);
-
-  // The guide is this order, and its stops are all places where it leaves a thread. Whether the run leads to
-  // the failure so.
-  bool follow(std::span<const OrderItem> order);
-  // Stops of the guide, by the time when they are come to.
-  size_t stops() const { return stops_.size(); }
-  // Without the stops from `begin` to `end`: if that leads to the failure with smaller measures, or the same
-  // and fewer stops, it is the new guide.
-  bool leave_out(size_t begin, size_t end);
-
-  // Of the guide.
-  const OrderMeasures& measures() const { return guide_measures_; }
-  const std::vector<OrderItem>& order() const { return guide_; }
-  uint64_t moves() const { return moves_; }
-
- private:
-  static constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
   struct Stop {
     EventRef at;
-    size_t used = kNever;  // by so many turns
+    size_t turns = 0;  // that were taken before the thread gave way
   };
-  // A move, with what it takes to take it back.
+  // A thread went on, with what it takes to take it back.
   struct Turn {
+    EventRef from;  // its first event
     SearchState::Mark mark;
-    std::optional<uint32_t> running;
-    EventRef passed;  // what passed_ was
+    std::optional<uint32_t> running;  // before
+    EventRef passed;                  // what passed_ was, by thread
     OrderMeasures measures;
   };
 
-  void set_guide(std::vector<OrderItem> order);
-  void set_stops(std::vector<Stop> stops);
+  // All outlive this.
+  GuidedRun(const SearchPlan& plan, const SolveLimits& limits);
+
+  // The guide is an order. Buffered writes become visible behind the same events as in it.
+  void lead(std::span<const OrderItem> order);
+  // The guide says for each thread and event when it is to come, smaller numbers first. Buffered writes become
+  // visible at once, or when they must.
+  enum class Flushes : uint8_t { at_once, when_needed };
+  void lead(std::vector<std::vector<uint32_t>> ranks, Flushes flushes);
+
+  void set_stop(EventRef at, bool is_stop) { is_stop_[at.thread][at.event] = is_stop; }
+  // To where so many turns were taken.
   void go_back(size_t turns);
+  // From where it stands. Whether it came to the failure, with no worse measures.
   bool run(const OrderMeasures& most);
-  bool is_stop(uint32_t thread) const;
+
+  // Of what was carried out.
+  const std::vector<Turn>& turns() const { return turns_; }
+  const std::vector<Stop>& used() const { return used_; }  // stops at which a thread gave way
+  const OrderMeasures& measures() const { return measures_; }
+  std::vector<OrderItem> order() const { return order_with_all_flushes(*plan_.problem, state_.order()); }
+  uint64_t moves() const { return moves_; }  // of all runs
+
+ private:
+  static constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
+
+  bool gives_way(uint32_t thread) const;
   std::vector<uint32_t> others_by_rank() const;
   SearchState::Outcome try_turn(uint32_t thread);
+  SearchState::Outcome leave();
   void flush_due();
 
   const SearchPlan& plan_;
   const SolveLimits& limits_;
   SearchState state_;
-  std::vector<OrderItem> guide_;
-  OrderMeasures guide_measures_;
-  std::vector<std::vector<uint32_t>> ranks_;  // by thread and event: place in the guide
+  bool can_begin_;
+  std::vector<std::vector<uint32_t>> ranks_;  // by thread and event
   std::vector<std::vector<EventRef>> due_;    // by thread and write: becomes visible behind this event
-  std::vector<Stop> stops_;                   // of the guide
-  std::vector<std::vector<bool>> is_stop_;    // by thread and event: of the present run
+  std::vector<std::vector<bool>> is_stop_;    // by thread and event
   std::vector<Turn> turns_;
-  size_t common_ = 0;  // turns that are as in the guide's run
   std::vector<Stop> used_;
   std::vector<uint32_t> passed_;  // by thread: one behind the event at which it gave way last
   std::optional<uint32_t> running_;
   OrderMeasures measures_;
-  bool can_begin_ = false;
   uint64_t moves_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "solve/portfolio.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -9,8 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLook{20};         // how often the limits are looked at
-constexpr std::chrono::milliseconds kShortGrace{500};  // for fewer preemptions, at least
+constexpr std::chrono::milliseconds kLook{20};                            // how often the limits are looked at
+constexpr std::chrono::milliseconds kShortGrace{500}, kLongGrace{2'000};  // for fewer preemptions
 
 class Race {
  public:
@@ -27,7 +28,7 @@ class Race {
     while (running_ != 0 && !limits_.reached() && !decided() && !(grace && Clock::now() >= *grace)) {
       changed_.wait_for(lock, kLook);
       if (best_.verdict == SolveVerdict::found && !grace)
-        grace = Clock::now() + std::max<Clock::duration>(kShortGrace, 2 * (Clock::now() - begin));
+        grace = Clock::now() + std::clamp<Clock::duration>(2 * (Clock::now() - begin), kShortGrace, kLongGrace);
     }
     stop_ = true;
     lock.unlock();
@@ -60,11 +61,11 @@ class Race {
 
   void take(SolveAnswer answer, std::string_view engine) {
     switch (answer.verdict) {
-      case SolveVerdict::impossible:
-        best_ = std::move(answer);
+      case SolveVerdict::impossible:  // it may be so with the clocks, and found without them
+        if (best_.verdict != SolveVerdict::found) best_ = std::move(answer);
         return;
       case SolveVerdict::found:
-        if (best_.verdict == SolveVerdict::undecided || answer.preemptions < best_.preemptions ||
+        if (best_.verdict != SolveVerdict::found || answer.preemptions < best_.preemptions ||
             (answer.preemptions == best_.preemptions && (answer.fewest || answer.switches < best_.switches)))
           best_ = std::move(answer);
         return;
