@@ -17,6 +17,9 @@ void add_solve_options(CLI::App& verb, SolveOptions& options) {
       "--engine", options.engine,
       fmt::format("How to solve: {} (default {})", fmt::join(engine_names(), ", "), options.engine));
   verb.add_option("--time", options.time, "How long to solve at most (default 5m)")->check(duration_value());
+  verb.add_option("--improve", options.improve,
+                  "How long auto looks for fewer preemptions than at first, at most (default 10s)")
+      ->check(duration_value());
   verb.add_option("--jobs", options.jobs, "Threads to use (default: one per processor)")
       ->check(whole_number(1));
   verb.add_flag("--no-clocks", options.no_clocks, "Do not use the recorded time stamps");

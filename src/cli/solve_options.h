@@ -9,7 +9,7 @@ namespace heddle {
 
 // As given; empty texts mean that the option was not used.
 struct SolveOptions {
-  std::string engine = "auto", memory_model, time, program;
+  std::string engine = "auto", memory_model, time, improve, program;
   unsigned jobs = 1;
   bool no_clocks = false;
 };

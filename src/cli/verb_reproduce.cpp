@@ -97,6 +97,7 @@ Result<ReproduceOptions> reproduce_options(const Options& given, const Recording
     options.models.push_back(MemoryModel::tso);
   if (info.exit_code && *info.exit_code != 0) options.rules.fail_at(static_cast<uint8_t>(*info.exit_code));
   if (!given.solve.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.solve.time));
+  if (!given.solve.improve.empty()) options.improve = HEDDLE_TRY(parse_duration(given.solve.improve));
   if (!given.shorten_time.empty()) options.shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
   options.shorten = !given.no_shorten;
   return options;
@@ -192,7 +193,8 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
   const SolveAnswer& answer = attempt.answer;
   fmt::print(stderr, "  {} and {}{}; an order was found in {}\n", counted(measures.preemptions, "preemption"),
              measures.switches == 1 ? "1 switch" : fmt::format("{} switches", measures.switches),
-             answer.fewest && answer.preemptions == measures.preemptions ? ", proved to be the fewest" : "",
+             answer.fewest && answer.preemptions == measures.preemptions ? ", proved to be the fewest"
+                                                                         : ", the fewest that were found",
              duration_text(attempt.solving));
   fmt::print(stderr, "  replayed in fresh processes: the same failure {} of {} times\n{}",
              confirmation.confirmed, options.confirmations,

@@ -78,7 +78,8 @@ void print_answer(const Problem& problem, const SolveAnswer& answer, double seco
     case SolveVerdict::found:
       fmt::print(stderr, "heddle: an order under {}{}: {}, {} switches{}; {:.2f} s\n", text_of(problem.model),
                  facts, counted(answer.preemptions, "preemption"), answer.switches,
-                 answer.fewest ? ", proved to be the fewest preemptions" : "", seconds);
+                 answer.fewest ? ", proved to be the fewest preemptions" : ", the fewest that were found",
+                 seconds);
       break;
     case SolveVerdict::impossible:
       fmt::print(stderr, "heddle: proved impossible under {}{}; {:.2f} s\n", text_of(problem.model), facts,
@@ -114,6 +115,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   const Clock::time_point begin = Clock::now();
   limits.deadline = begin + (given.solve.time.empty() ? std::chrono::minutes(5)
                                                       : HEDDLE_TRY(parse_duration(given.solve.time)));
+  if (!given.solve.improve.empty()) limits.improve = HEDDLE_TRY(parse_duration(given.solve.improve));
   limits.progress = [&](const std::string& text) { line.show_now_and_then(text); };
   const SolveAnswer answer = engine->solve(problem, limits);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();

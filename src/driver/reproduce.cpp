@@ -61,6 +61,7 @@ class Reproducer {
     SolveLimits limits{.deadline = deadline_, .stop = &interrupt_flag(), .jobs = options_.jobs};
     // What the clocks leave is little: if that takes long, they are wrong.
     if (clocks && deadline_) limits.deadline = begin + (*deadline_ - begin) / 2;
+    limits.improve = options_.improve;
     limits.progress = events_.progress;
     for (unsigned order = 0; order < options_.orders; ++order) {
       ReproduceAttempt attempt{.model = problem.model, .clocks = clocks};

@@ -25,6 +25,7 @@ struct ReproduceOptions {
   std::vector<MemoryModel> models = {MemoryModel::sc};                      // tried in this order
   bool clocks = true;                                                       // of the recording may be used
   std::optional<std::chrono::milliseconds> time = std::chrono::minutes(5);  // for solving
+  std::chrono::milliseconds improve = SolveLimits{}.improve;                // of it, for fewer preemptions
   unsigned jobs = 1;
   unsigned orders = 10;  // that are tried, with clocks and without
   unsigned confirmations = 3;

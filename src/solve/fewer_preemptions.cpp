@@ -13,20 +13,23 @@ namespace {
 
 // What is tried at random when no stop can be left out: moves in all, and times the length of the order.
 constexpr uint64_t kMovesAtRandom = 50'000, kRunsAtRandom = 3;
-constexpr uint32_t kMoreAtRandom = 2;  // preemptions, on the way to fewer
+constexpr uint32_t kFarthestShift = 3;  // events
+constexpr uint32_t kMoreAtRandom = 2;   // preemptions, on the way to fewer
 
 // An order that gets better. Its stops are the places where it leaves a thread that could go on.
 class ImprovedOrder {
  public:
-  ImprovedOrder(const SearchPlan& plan, const SolveLimits& limits) : limits_(limits), run_(plan, limits) {}
+  ImprovedOrder(const SearchPlan& plan, const SolveLimits& limits) : limits_(limits), run_(plan, limits) {
+    for (const std::vector<uint32_t>& steps : plan.step_end) events_.push_back(steps.size());
+  }
 
   // Whether the run along it leads to the failure.
-  bool begin(std::span<const OrderItem> order, const Trace& trace) {
+  bool begin(std::span<const OrderItem> order) {
     run_.lead(order);
     std::optional<OrderItem> last;
     for (const OrderItem& item : order) {
       if (item.flush) continue;
-      if (last && last->thread != item.thread && last->event + 1 < trace.threads[last->thread].events.size())
+      if (last && last->thread != item.thread && last->event + 1 < events_[last->thread])
         stops_.push_back({.at = {last->thread, last->event + 1}});
       last = item;
     }
@@ -51,19 +54,23 @@ class ImprovedOrder {
       while (leave_out_all(size) && size == 1);
   }
 
-  // From another order that is not much worse: a thread comes as early or as late as it can, or gives way once
-  // or twice more.
+  // From another order that is not much worse: a thread comes as early or as late as it can, gives way once or
+  // twice more, or a little earlier or later.
   void try_another() {
     const Known before{order_, measures_, stops_};
     const OrderMeasures most{.switches = UINT32_MAX, .preemptions = measures_.preemptions + kMoreAtRandom};
-    if (random_() % 2 == 0) {
-      run_.lead(with_thread_moved());
-    } else {
-      for (uint64_t more = 1 + random_() % kMoreAtRandom; more > 0; --more) {
-        const OrderItem& item = order_[random_() % order_.size()];
-        stops_.push_back({.at = {item.thread, item.event}});
-        run_.set_stop(stops_.back().at, true);
-      }
+    switch (random_() % 3) {
+      case 0:
+        run_.lead(with_thread_moved());
+        break;
+      case 1:
+        for (uint64_t more = 1 + random_() % kMoreAtRandom; more > 0; --more) {
+          const OrderItem& item = order_[random_() % order_.size()];
+          add_stop({item.thread, item.event});
+        }
+        break;
+      default:
+        if (!stops_.empty()) shift_stop(stops_[random_() % stops_.size()].at);
     }
     run_.go_back(0);
     const bool fails = run_.run(most);
@@ -72,6 +79,19 @@ class ImprovedOrder {
       leave_out_stops();
     }
     if (!fails || is_better(before.measures, measures_)) take(before);
+  }
+
+  void add_stop(EventRef at) {
+    stops_.push_back({.at = at});
+    run_.set_stop(at, true);
+  }
+
+  void shift_stop(EventRef at) {
+    const uint32_t by = 1 + static_cast<uint32_t>(random_() % kFarthestShift);
+    const bool later = random_() % 2 == 0;
+    if (later ? at.event + by >= events_[at.thread] : at.event < by) return;
+    run_.set_stop(at, false);
+    add_stop({at.thread, later ? at.event + by : at.event - by});
   }
 
   // What comes first or last is only a wish: program order and synchronisation stay.
@@ -103,8 +123,9 @@ class ImprovedOrder {
     for (const GuidedRun::Stop& stop : out) run_.set_stop(stop.at, false);
     common_ = std::min(common_, out.front().turns);
     run_.go_back(common_);
-    const bool better =
-        run_.run(measures_) && (is_better(run_.measures(), measures_) || run_.used().size() < stops_.size());
+    const bool fails = run_.run(measures_);
+    common_ = std::min(common_, run_.kept());
+    const bool better = fails && (is_better(run_.measures(), measures_) || run_.used().size() < stops_.size());
     if (better)
       take_run();
     else
@@ -137,6 +158,7 @@ class ImprovedOrder {
 
   const SolveLimits& limits_;
   GuidedRun run_;
+  std::vector<size_t> events_;  // by thread: how many there are
   std::vector<OrderItem> order_;
   OrderMeasures measures_;
   std::vector<GuidedRun::Stop> stops_;  // as they are come to
@@ -151,7 +173,7 @@ SolveAnswer with_fewer_preemptions(const Problem& problem, SolveAnswer answer, c
   if (answer.fewest) return answer;
   const SearchPlan plan(problem);
   ImprovedOrder improved(plan, limits);
-  const bool begun = improved.begin(answer.order, *problem.trace);
+  const bool begun = improved.begin(answer.order);
   if (begun) improved.improve();
   answer.statistics["moves for fewer preemptions"] = improved.moves();
   if (!begun || is_refuted(problem, improved.order())) return answer;

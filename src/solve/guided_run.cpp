@@ -1,8 +1,39 @@
 #include "solve/guided_run.h"
 
 #include <algorithm>
+#include <set>
 
 namespace heddle {
+namespace {
+
+std::optional<uint64_t> taken_by(const Event& event) {
+  switch (event.kind) {
+    case EventKind::lock:
+    case EventKind::read_lock:
+    case EventKind::write_lock:
+      return event.address;
+    case EventKind::wait_end:
+    case EventKind::wait_timeout:
+      return event.second;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<uint64_t> released_by(const Event& event) {
+  switch (event.kind) {
+    case EventKind::unlock:
+    case EventKind::read_unlock:
+    case EventKind::write_unlock:
+      return event.address;
+    case EventKind::wait_begin:
+      return event.second;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
 
 GuidedRun::GuidedRun(const SearchPlan& plan, const SolveLimits& limits)
     : plan_(plan),
@@ -94,8 +125,9 @@ SearchState::Outcome GuidedRun::try_turn(uint32_t thread) {
 }
 
 // The first of the other threads that can.
-SearchState::Outcome GuidedRun::leave() {
+SearchState::Outcome GuidedRun::leave_for_others(std::optional<uint32_t> but) {
   for (const uint32_t thread : others_by_rank()) {
+    if (thread == but) continue;
     const SearchState::Outcome outcome = try_turn(thread);
     if (outcome != SearchState::Outcome::refused) return outcome;
   }
@@ -115,27 +147,58 @@ void GuidedRun::flush_due() {
   }
 }
 
+SearchState::Outcome GuidedRun::next_turn() {
+  using Outcome = SearchState::Outcome;
+  if (!running_ || !state_.can_go_on(*running_)) return leave_for_others();
+  const uint32_t thread = *running_, position = state_.position(thread);
+  if (!gives_way(thread)) {
+    const Outcome outcome = try_turn(thread);
+    return outcome == Outcome::refused ? leave_for_others() : outcome;
+  }
+  const Outcome outcome = leave_for_others();
+  if (outcome == Outcome::refused) return try_turn(thread);
+  used_.push_back({.at = {thread, position}, .turns = turns_.size() - 1});
+  turns_.back().passed = {thread, passed_[thread]};
+  passed_[thread] = position + 1;
+  return outcome;
+}
+
+// Of the locks that are held, the one that was taken last is taken later: not before so many turns, which are
+// more each time.
+SearchState::Outcome GuidedRun::let_others_lock_first(size_t& least) {
+  std::vector<uint32_t> behind;  // by thread: the turn's events end here
+  for (uint32_t t = 0; t < ranks_.size(); ++t) behind.push_back(state_.position(t));
+  std::multiset<std::pair<uint32_t, uint64_t>> released;
+  for (size_t i = turns_.size(); i-- > least;) {
+    const EventRef from = turns_[i].from;
+    for (uint32_t e = behind[from.thread]; e-- > from.event;) {
+      const Event& event = plan_.problem->event({from.thread, e});
+      if (const std::optional<uint64_t> mutex = released_by(event)) released.insert({from.thread, *mutex});
+      const std::optional<uint64_t> taken = taken_by(event);
+      if (!taken) continue;
+      if (const auto later = released.find({from.thread, *taken}); later != released.end()) {
+        released.erase(later);
+      } else if (e == from.event) {
+        go_back(i);
+        kept_ = std::min(kept_, i);
+        least = i + 1;
+        return leave_for_others(from.thread);
+      }
+    }
+    behind[from.thread] = from.event;
+  }
+  return SearchState::Outcome::refused;
+}
+
 bool GuidedRun::run(const OrderMeasures& most) {
   using Outcome = SearchState::Outcome;
+  kept_ = turns_.size();
   if (!can_begin_) return false;
+  size_t least = 0;
   while (!is_better(most, measures_)) {
     if (moves_ % 256 == 0 && limits_.reached()) return false;
-    Outcome outcome = Outcome::refused;
-    const bool can_go_on = running_ && state_.can_go_on(*running_);
-    if (can_go_on && gives_way(*running_)) {
-      const uint32_t left = *running_, position = state_.position(left);
-      outcome = leave();
-      if (outcome == Outcome::refused) {
-        outcome = try_turn(left);
-      } else {
-        used_.push_back({.at = {left, position}, .turns = turns_.size() - 1});
-        turns_.back().passed = {left, passed_[left]};
-        passed_[left] = position + 1;
-      }
-    } else {
-      if (can_go_on) outcome = try_turn(*running_);
-      if (outcome == Outcome::refused) outcome = leave();
-    }
+    Outcome outcome = next_turn();
+    if (outcome == Outcome::refused) outcome = let_others_lock_first(least);
     if (outcome == Outcome::failure) return !is_better(most, measures_);
     if (outcome == Outcome::refused) return false;
   }

@@ -5,6 +5,9 @@
 // guide. If the guide is an order, and all places where it leaves a thread are stops, the run does what the
 // order does; with fewer stops threads run on, and the rest follows as far as it can.
 //
+// Where nobody can go on, because a thread holds a lock and waits for other values than there are, the run goes
+// back to where the lock was taken, and others come first there.
+//
 // Runs that have a beginning in common share the work for it.
 #pragma once
 
@@ -56,6 +59,8 @@ class GuidedRun {
   void go_back(size_t turns);
   // From where it stands. Whether it came to the failure, with no worse measures.
   bool run(const OrderMeasures& most);
+  // How many of the turns that there were when the last run began were not taken back by it.
+  size_t kept() const { return kept_; }
 
   // Of what was carried out.
   const std::vector<Turn>& turns() const { return turns_; }
@@ -70,7 +75,9 @@ class GuidedRun {
   bool gives_way(uint32_t thread) const;
   std::vector<uint32_t> others_by_rank() const;
   SearchState::Outcome try_turn(uint32_t thread);
-  SearchState::Outcome leave();
+  SearchState::Outcome leave_for_others(std::optional<uint32_t> but = {});
+  SearchState::Outcome next_turn();
+  SearchState::Outcome let_others_lock_first(size_t& least);
   void flush_due();
 
   const SearchPlan& plan_;
@@ -85,6 +92,7 @@ class GuidedRun {
   std::vector<uint32_t> passed_;  // by thread: one behind the event at which it gave way last
   std::optional<uint32_t> running_;
   OrderMeasures measures_;
+  size_t kept_ = 0;
   uint64_t moves_ = 0;
 };
 

@@ -128,6 +128,7 @@ class Probe {
     }
     run_.go_back(shared_);
     const bool fails = leads_to_failure();
+    shared_ = std::min(shared_, run_.kept());
     for (const Place& place : places) run_.set_stop(place.at, false);
     return fails;
   }
