@@ -114,7 +114,7 @@ void OrderingValues::find_possible(const std::function<bool()>& stopped) {
     queue.push_back(read);
   }
   for (uint64_t rounds = 1; !queue.empty(); ++rounds) {
-    if (rounds % 256 == 0 && stopped()) return;
+    if (rounds % 16 == 0 && stopped()) return;
     const uint32_t read = queue.front();
     queue.pop_front();
     queued[read] = false;
@@ -198,7 +198,7 @@ void OrderingValues::encode(const std::function<Literal(Moment)>& executed,
   for (uint32_t& group : groups_) group = solver_.new_group();
   for (uint32_t read = 0; read < domains_.size(); ++read) {
     if (domains_[read].open) continue;
-    if (++closed_reads_ % 64 == 0 && stopped()) return;
+    if (++closed_reads_ % 8 == 0 && stopped()) return;
     std::vector<Literal> clause = {~executed(model_.read_events[read].moment)};
     for (const ValueNumber value : domains_[read].values) clause.push_back(literal_of(read, value));
     solver_.add_clause(clause);

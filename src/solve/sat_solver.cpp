@@ -203,8 +203,9 @@ Literal SatSolver::choose() {
 SatSolver::Answer SatSolver::solve(SatTheory& theory, const std::function<bool()>& stopped) {
   theory_ = &theory;
   uint64_t until_restart = kRestartUnit;
-  uint64_t steps = 0;
   while (!impossible_) {
+    // Each time: with long expressions a single propagation takes a while.
+    if (stopped()) return Answer::stopped;
     if (!propagate()) {
       if (!resolve_conflict()) break;
       if (until_restart > 0) --until_restart;
@@ -218,7 +219,6 @@ SatSolver::Answer SatSolver::solve(SatTheory& theory, const std::function<bool()
       if (!attach_lemmas()) break;
       continue;
     }
-    if (++steps % 64 == 0 && stopped()) return Answer::stopped;
     if (until_restart == 0) {
       backtrack(0);
       until_restart = kRestartUnit * luby(++restarts);
