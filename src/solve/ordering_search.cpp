@@ -13,8 +13,10 @@ struct OrderingSearch::Parts {
   OrderingTheory theory;
   OrderingSync sync;
 
-  Parts(OrderingModel& model, SatSolver& solver, AddressCases& addresses)
-      : values(model, solver, addresses), theory(model, solver, values), sync(model, solver, theory, values) {}
+  Parts(OrderingModel& model, SatSolver& solver, AddressCases& addresses, const std::function<bool()>& stopped)
+      : values(model, solver, addresses, stopped),
+        theory(model, solver, values),
+        sync(model, solver, theory, values) {}
 };
 
 OrderingSearch::OrderingSearch(const Problem& problem, const Problem& original, AddressCases& addresses,
@@ -56,7 +58,11 @@ std::vector<EventRef> OrderingSearch::cuts() const {
 
 void OrderingSearch::prepare() {
   const auto stopped = [&] { return is_stopped(); };
-  parts_ = std::make_unique<Parts>(model_, solver_, addresses_);
+  parts_ = std::make_unique<Parts>(model_, solver_, addresses_, stopped);
+  if (!parts_->values.is_complete()) {
+    if (!is_stopped()) why_stopped_ = "values depend on too many reads";
+    return;
+  }
   parts_->theory.add_reads(stopped);
   parts_->values.find_possible(stopped);
   parts_->values.encode([&](Moment moment) { return parts_->theory.executed(moment); }, stopped);

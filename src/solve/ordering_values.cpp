@@ -6,7 +6,14 @@
 #include "base/result.h"
 
 namespace heddle {
-OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver, AddressCases& addresses)
+namespace {
+
+constexpr uint64_t kMostDependences = 30'000'000;
+
+}  // namespace
+
+OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver, AddressCases& addresses,
+                               const std::function<bool()>& stopped)
     : model_(model),
       solver_(solver),
       addresses_(addresses),
@@ -19,28 +26,37 @@ OrderingValues::OrderingValues(const OrderingModel& model, SatSolver& solver, Ad
       groups_(model.read_events.size()),
       variables_(model.read_events.size()),
       values_(model.read_events.size(), kNone) {
-  const Trace& trace = *model.problem().trace;
-  for (const ThreadTrace& thread : trace.threads) pools_.emplace_back(thread.pool);
-  for (uint32_t write = 0; write < model.writes.size(); ++write) {
-    write_reads_[write] = reads_in(model.writes[write].thread, event_of(model.writes[write]).value);
+  for (const ThreadTrace& thread : model.problem().trace->threads) pools_.emplace_back(thread.pool);
+  complete_ = find_dependences(stopped);
+}
+
+bool OrderingValues::find_dependences(const std::function<bool()>& stopped) {
+  const auto is_too_much = [&] { return dependences_ > kMostDependences || stopped(); };
+  const Trace& trace = *model_.problem().trace;
+  for (uint32_t write = 0; write < model_.writes.size(); ++write) {
+    if (is_too_much()) return false;
+    write_reads_[write] = reads_in(model_.writes[write].thread, event_of(model_.writes[write]).value);
     for (const uint32_t read : write_reads_[write]) dependent_writes_[read].push_back(write);
   }
-  for (const OrderingRead& read : model.reads)
+  for (const OrderingRead& read : model_.reads)
     for (const OrderingCandidate& candidate : read.candidates)
       if (candidate.write != kInitial) {
         std::vector<uint32_t>& readers = write_candidates_[candidate.write];
         if (readers.empty() || readers.back() != read.event) readers.push_back(read.event);
       }
-  for (uint32_t access = 0; access < addresses.accesses().size(); ++access) {
-    const auto [thread, event] = addresses.accesses()[access];
-    add_condition(thread, model.event(thread, event).address_expression, model.moment(thread, event), access);
+  for (uint32_t access = 0; access < addresses_.accesses().size(); ++access) {
+    const auto [thread, event] = addresses_.accesses()[access];
+    add_condition(thread, model_.event(thread, event).address_expression, model_.moment(thread, event), access);
   }
   for (uint32_t t = 0; t < trace.threads.size(); ++t)
-    for (const Constraint& constraint : trace.threads[t].constraints)
+    for (const Constraint& constraint : trace.threads[t].constraints) {
+      if (is_too_much()) return false;
       add_condition(t, constraint.condition,
-                    constraint.events == 0 ? model.end : model.moment(t, constraint.events - 1));
+                    constraint.events == 0 ? model_.end : model_.moment(t, constraint.events - 1));
+    }
   if (trace.failure.kind == FailurePredicate::Kind::condition)
-    add_condition(trace.failure.thread, trace.failure.condition, model.end);
+    add_condition(trace.failure.thread, trace.failure.condition, model_.end);
+  return true;
 }
 
 void OrderingValues::add_condition(uint32_t thread, Expr expression, Moment guard, uint32_t access) {
@@ -56,6 +72,7 @@ void OrderingValues::add_condition(uint32_t thread, Expr expression, Moment guar
 OrderingValues::ReadSet OrderingValues::reads_in(uint32_t thread, Expr expression) {
   ReadSet reads = pools_[thread].reads_in(expression);
   for (uint32_t& read : reads) read = model_.read_event(thread, read);
+  dependences_ += reads.size();
   return reads;
 }
 

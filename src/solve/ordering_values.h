@@ -19,7 +19,11 @@ namespace heddle {
 
 class OrderingValues {
  public:
-  OrderingValues(const OrderingModel& model, SatSolver& solver, AddressCases& addresses);
+  // Ends early if it is stopped, or if values depend on too many reads: then it is not complete, and nothing
+  // more is to be asked.
+  OrderingValues(const OrderingModel& model, SatSolver& solver, AddressCases& addresses,
+                 const std::function<bool()>& stopped);
+  bool is_complete() const { return complete_; }
 
   // Finds out which values are possible. Ends early if it is stopped; then nothing more is to be asked.
   void find_possible(const std::function<bool()>& stopped);
@@ -57,6 +61,7 @@ class OrderingValues {
     std::vector<ValueNumber> values;
   };
 
+  bool find_dependences(const std::function<bool()>& stopped);
   void add_condition(uint32_t thread, Expr expression, Moment guard, uint32_t access = kNone);
   bool holds(const Condition& condition, std::span<const ValueNumber> tuple);
   ReadSet reads_in(uint32_t thread, Expr expression);
@@ -100,6 +105,8 @@ class OrderingValues {
   std::vector<ValueNumber> values_;  // by read event: now
   std::vector<uint32_t> set_;        // read events, in the order of being set
   std::vector<size_t> levels_;
+  bool complete_ = false;
+  uint64_t dependences_ = 0;  // of all writes and conditions on reads
   uint64_t closed_reads_ = 0;
 };
 
