@@ -137,10 +137,14 @@ void Machine::unpass(const Op& op) {
   if (op.counts) --occurrences_[op.instruction];
 }
 
+Event* Machine::unfinished() {
+  if (current_ == nullptr || trace.events.empty() || trace.events.back().sync == 0) return nullptr;
+  Event& last = trace.events.back();
+  return trace.places[last.place].instruction == code.program().id_of(*current_).value ? &last : nullptr;
+}
+
 void Machine::drop_unfinished() {
-  if (current_ == nullptr || trace.events.empty() || trace.events.back().sync == 0) return;
-  if (trace.places[trace.events.back().place].instruction == code.program().id_of(*current_).value)
-    trace.events.pop_back();
+  if (unfinished() != nullptr) trace.events.pop_back();
 }
 
 void Machine::stamp(uint64_t tsc) {

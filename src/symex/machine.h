@@ -153,6 +153,7 @@ class Machine {
   void hold_for_writing(uint64_t lock) { written_locks_.insert(lock); }
   void release(uint64_t lock) { written_locks_.erase(lock); }
   bool is_recursive(uint64_t mutex);
+  bool is_robust(uint64_t mutex);
 
   // ---- the trace
   // A point at which a controlled run decides who goes on: all events until the next one are one step.
@@ -160,7 +161,9 @@ class Machine {
   void unpass(const Op& op);  // it turned out to touch nothing
   void stamp(uint64_t tsc);   // of the recording: what was before happened before it, what follows after
   Event& add_event(EventKind kind, const llvm::Instruction* at);
-  // The thread died in the synchronisation call that it is in: if that is an event already, it did not happen.
+  // The event that the synchronisation call is already that the thread is in, if it is one.
+  Event* unfinished();
+  // The thread died in that call: it did not happen.
   void drop_unfinished();
   void add_constraint(Constraint::Kind kind, Expr condition);
   // The recording says that the value is this: it becomes so.

@@ -58,11 +58,4 @@ void Machine::forget_error() {
   if (error_at_ != 0) memory.forget(error_at_, sizeof(uint32_t));
 }
 
-// glibc keeps the kind of a mutex in its fifth word: 1 is recursive. pthread_mutex_init does not tell what it
-// wrote.
-bool Machine::is_recursive(uint64_t mutex) {
-  uint32_t kind = 0;
-  return memory.read(mutex + 16, {reinterpret_cast<uint8_t*>(&kind), sizeof kind}) && (kind & 3) == 1;
-}
-
 }  // namespace heddle

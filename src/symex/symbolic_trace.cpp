@@ -14,6 +14,7 @@
 #include "symex/pointer_targets.h"
 #include "symex/thread_interpreter.h"
 #include "symex/thread_signals.h"
+#include "symex/unseen_blocks.h"
 
 namespace heddle {
 namespace {
@@ -318,6 +319,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     }
     trace.approximations = pass.approximations();
     forget_signals_from_outside(trace);
+    forget_unseen_blocks(trace);
     add_initial_bytes(image, targets, trace);
     return trace;
   }

@@ -41,27 +41,69 @@ void ThreadInterpreter::arrived_last() {
   machine_.unpass({.instruction = machine_.current(), .counts = true});
 }
 
-// glibc keeps the kind in the fifth word of the mutex, where Machine::is_recursive() looks for it.
-void ThreadInterpreter::note_mutex_kind(const llvm::CallBase& call, uint64_t mutex) {
-  constexpr uint64_t kKindOffset = 16;
-  const std::optional<uint64_t> attributes = argument(call, 1);
-  if (!attributes) return;
-  const auto found = mutex_kinds_.find(*attributes);
-  const uint32_t kind = found != mutex_kinds_.end() ? found->second : 0;
-  machine_.write_from_outside(mutex + kKindOffset, {reinterpret_cast<const uint8_t*>(&kind), sizeof kind},
-                              false);
-}
-
-// std::notify_all_at_thread_exit: the lock that was handed over is released, then all are woken.
+// std::notify_all_at_thread_exit: the lock that was handed over is released, then all are woken. What the
+// thread was to do once is for another one to do; robust mutexes that it holds are released.
 void ThreadInterpreter::finish_thread() {
   if (!ended_itself_) took(HEDDLE_SYNC_thread_cancel);
+  const auto add = [this](EventKind kind, uint64_t object) -> Event& {
+    Event& event = machine_.add_event(kind, nullptr);
+    event.address = object;
+    ++machine_.step;
+    return event;
+  };
   for (const SyncEntry& entry : at_exit_) {
-    machine_.add_event(EventKind::unlock, nullptr).address = entry.object[1];
-    ++machine_.step;
-    machine_.add_event(EventKind::broadcast, nullptr).address = entry.object[0];
-    ++machine_.step;
+    add(EventKind::unlock, entry.object[1]);
+    add(EventKind::broadcast, entry.object[0]);
+  }
+  for (const uint64_t object : once_runs_) add(EventKind::once_done, object).second = 1;
+  for (const auto& [mutex, levels] : robust_mutexes_) add(EventKind::unlock, mutex);
+}
+
+// A call is left by an exception.
+void ThreadInterpreter::abandon(const Pending& left) {
+  const SyncEntry& entry = left.entry;
+  if (entry.kind != HEDDLE_SYNC_once || once_runs_.erase(entry.object[0]) == 0) return;
+  machine_.at(left.call);
+  sync_event(EventKind::once_done, entry, entry.object[0]).second = 1;
+}
+
+namespace {
+
+// Codes of <threads.h>, which has functions of the same kinds.
+constexpr uint64_t kBusy = 1, kTimedOut = 4;
+
+bool is_timeout(uint64_t result) {
+  return result == ETIMEDOUT || result == kTimedOut;
+}
+
+// A lock was not taken because somebody held it, not because of how it was asked for.
+bool was_in_the_way(uint64_t result) {
+  return result == EBUSY || result == kBusy || is_timeout(result);
+}
+
+// A call that lets others go on has refused to: the caller may not, or there is no such object.
+bool was_refused(uint64_t kind, uint64_t result) {
+  switch (kind) {
+    case HEDDLE_SYNC_mutex_unlock:
+    case HEDDLE_SYNC_spin_unlock:
+    case HEDDLE_SYNC_mutex_destroy:
+    case HEDDLE_SYNC_cond_destroy:
+    case HEDDLE_SYNC_rwlock_destroy:
+    case HEDDLE_SYNC_barrier_destroy:
+    case HEDDLE_SYNC_sem_destroy:
+    case HEDDLE_SYNC_sem_post:
+    case HEDDLE_SYNC_thread_kill:
+    case HEDDLE_SYNC_thread_cancel:
+      return result != 0;
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_timedwait:
+      return result != 0 && result != EOWNERDEAD && !is_timeout(result);
+    default:
+      return false;
   }
 }
+
+}  // namespace
 
 void ThreadInterpreter::before_sync(const llvm::CallBase& call, const SyncEntry& entry) {
   const uint64_t object = entry.object[0];
@@ -126,26 +168,35 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
   const uint64_t object = entry.object[0];
   const uint64_t result = returned.result.value_or(0);
   const bool well = result == 0 || result == EOWNERDEAD;  // a robust mutex, whose holder has died
+  if (was_refused(entry.kind, result)) {
+    if (Event* event = machine_.unfinished()) event->kind = EventKind::sync;
+    return;
+  }
+  const auto kind_of_lock = [&](EventKind locked, EventKind failed) {
+    return well ? locked : was_in_the_way(result) ? failed : EventKind::sync;
+  };
   switch (entry.kind) {
-    case HEDDLE_SYNC_mutex_lock:
-    case HEDDLE_SYNC_spin_lock:
-      if (well) sync_event(EventKind::lock, entry, object).recursive = machine_.is_recursive(object);
+    case HEDDLE_SYNC_mutex_unlock:
+      forget_robust(object);
       return;
+    case HEDDLE_SYNC_mutex_lock:
     case HEDDLE_SYNC_mutex_trylock:
     case HEDDLE_SYNC_mutex_timedlock:
+    case HEDDLE_SYNC_spin_lock:
     case HEDDLE_SYNC_spin_trylock:
-      sync_event(well ? EventKind::lock : EventKind::lock_failed, entry, object).recursive =
+      sync_event(kind_of_lock(EventKind::lock, EventKind::lock_failed), entry, object).recursive =
           machine_.is_recursive(object);
+      if (well && machine_.is_robust(object)) ++robust_mutexes_[object];
       return;
     case HEDDLE_SYNC_rwlock_rdlock:
     case HEDDLE_SYNC_rwlock_tryrdlock:
     case HEDDLE_SYNC_rwlock_timedrdlock:
-      sync_event(well ? EventKind::read_lock : EventKind::read_lock_failed, entry, object);
+      sync_event(kind_of_lock(EventKind::read_lock, EventKind::read_lock_failed), entry, object);
       return;
     case HEDDLE_SYNC_rwlock_wrlock:
     case HEDDLE_SYNC_rwlock_trywrlock:
     case HEDDLE_SYNC_rwlock_timedwrlock:
-      sync_event(well ? EventKind::write_lock : EventKind::write_lock_failed, entry, object);
+      sync_event(kind_of_lock(EventKind::write_lock, EventKind::write_lock_failed), entry, object);
       if (well) machine_.hold_for_writing(object);
       return;
     case HEDDLE_SYNC_cond_wait:
@@ -164,17 +215,17 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
     case HEDDLE_SYNC_sem_wait:
     case HEDDLE_SYNC_sem_trywait:
     case HEDDLE_SYNC_sem_timedwait:
-      sync_event(well ? EventKind::semaphore_wait : EventKind::semaphore_failed, entry, object);
+      sync_event(well                   ? EventKind::semaphore_wait
+                 : last_error_ != EINTR ? EventKind::semaphore_failed
+                                        : EventKind::sync,
+                 entry, object);
       return;
     case HEDDLE_SYNC_mutex_init:
       sync_event(EventKind::init, entry, object);
       note_mutex_kind(call, object);
       return;
     case HEDDLE_SYNC_attribute:
-      if (call.getCalledFunction() != nullptr &&
-          call.getCalledFunction()->getName() == "pthread_mutexattr_settype")
-        if (const auto attributes = argument(call, 0), kind = argument(call, 1); attributes && kind)
-          mutex_kinds_[*attributes] = static_cast<uint32_t>(*kind);
+      note_attribute(call);
       return;
     case HEDDLE_SYNC_cond_broadcast_at_exit_cxx:
       at_exit_.push_back(entry);

@@ -120,9 +120,10 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
   }
   if (machine_.frames.size() == 1 && machine_.top().code->function->getName() == "main" && result.size() == 1)
     must_exit_with(result.front());
+  for (; !pending_.empty() && pending_.back().first >= machine_.frames.size(); pending_.pop_back())
+    abandon(pending_.back().second);
   entered_.pop_back();
   machine_.pop();
-  std::erase_if(pending_, [&](const auto& each) { return each.first > machine_.frames.size(); });
   if (by == LeftBy::returned && machine_.frames.empty()) ended_itself_ = true;
   if (by != LeftBy::returned || machine_.frames.empty()) return;
   if (entered_by != EnteredBy::call && entered_by != EnteredBy::pointer) return;
@@ -418,6 +419,10 @@ void ThreadInterpreter::landed(const llvm::InvokeInst& invoke) {
   Machine::Frame& frame = machine_.top();
   if (!stand_at(invoke, Stop::call)) return;
   called_back_.erase(machine_.frames.size());
+  if (!pending_.empty() && pending_.back().first == machine_.frames.size()) {
+    abandon(pending_.back().second);
+    pending_.pop_back();
+  }
   ++frame.next;  // the end of the block, which leads to the landing pad
 }
 

@@ -92,9 +92,13 @@ class ThreadInterpreter : public PathVisitor {
   void after_sync(const llvm::CallBase& call, const SyncEntry& entry, const ReturnedEntry& returned);
   void arrived_last();
   void begin_once();
-  void note_mutex_kind(const llvm::CallBase& call, uint64_t mutex);
+  void abandon(const Pending& left);
   void wait_event(EventKind kind, const SyncEntry& entry);
   Event& sync_event(EventKind kind, const SyncEntry& entry, uint64_t object);
+  // ---- mutex_kinds.cpp
+  void note_attribute(const llvm::CallBase& call);
+  void note_mutex_kind(const llvm::CallBase& call, uint64_t mutex);
+  void forget_robust(uint64_t mutex);
   // ---- thread_signals.cpp
   void took_signal(const llvm::CallBase& call, const ReturnedEntry& returned);
   void took(heddle_sync_kind kind);
@@ -104,9 +108,10 @@ class ThreadInterpreter : public PathVisitor {
   std::vector<EnteredBy> entered_;
   std::vector<std::pair<size_t, Pending>> pending_;  // calls under way, by depth of frames
   std::optional<Pending> pending_sync_;
-  std::set<size_t> called_back_;              // calls under way that have, by depth of frames
-  std::set<uint64_t> once_runs_;              // pthread_once: functions that this thread runs
-  std::map<uint64_t, uint32_t> mutex_kinds_;  // by the address of the attributes
+  std::set<size_t> called_back_;                 // calls under way that have, by depth of frames
+  std::set<uint64_t> once_runs_;                 // pthread_once: functions that this thread runs
+  std::map<uint64_t, uint32_t> mutex_kinds_;     // by the address of the attributes
+  std::map<uint64_t, uint64_t> robust_mutexes_;  // that it holds: how often
   std::vector<SyncEntry> at_exit_;
   uint64_t blocks_ = 0;
   uint64_t last_error_ = 0;  // that the log holds

@@ -1,0 +1,100 @@
+#include "symex/unseen_blocks.h"
+
+#include <algorithm>
+#include <set>
+
+namespace heddle {
+namespace {
+
+struct Block {  // what is seen of the memory at one address
+  uint64_t end = 0, smallest = UINT64_MAX;
+  uint64_t allocations = 0, releases = 0;
+  bool again_too_soon = false;  // a thread allocated it while nobody can have released it
+
+  uint64_t in_use() const { return allocations > releases ? allocations - releases : 0; }
+  // One release more than allocations is a block that was made before, or a double free.
+  bool misses() const { return again_too_soon || in_use() > 1 || releases > allocations + 1; }
+};
+using Blocks = std::map<uint64_t, Block>;  // by address
+
+Blocks blocks_of(const Trace& trace) {
+  Blocks out;
+  for (const ThreadTrace& thread : trace.threads) {
+    for (const Event& event : thread.events) {
+      if (!is_block(event.kind)) continue;
+      Block& block = out[event.address];
+      block.end = std::max(block.end, event.address + std::max<uint64_t>(event.size, 1));
+      if (event.kind == EventKind::release) {
+        ++block.releases;
+      } else {
+        ++block.allocations;
+        block.smallest = std::min<uint64_t>(block.smallest, std::max<uint64_t>(event.size, 1));
+      }
+    }
+  }
+  // Releases of other threads may come at any time, its own where they stand.
+  for (const ThreadTrace& thread : trace.threads) {
+    std::map<uint64_t, std::pair<uint64_t, uint64_t>> own;  // releases in all; allocations less releases so far
+    for (const Event& event : thread.events)
+      if (event.kind == EventKind::release) ++own[event.address].first;
+    for (const Event& event : thread.events) {
+      if (!is_block(event.kind)) continue;
+      auto& [releases, used] = own[event.address];
+      if (event.kind == EventKind::release) {
+        used -= used > 0;
+        continue;
+      }
+      Block& block = out[event.address];
+      block.again_too_soon |= used++ > block.releases - releases;
+    }
+  }
+  return out;
+}
+
+// Addresses of blocks that overlap, one group after another.
+template <class Visit>
+void each_group(const Blocks& blocks, Visit visit) {
+  for (auto first = blocks.begin(); first != blocks.end();) {
+    uint64_t end = first->second.end;
+    auto last = std::next(first);
+    for (; last != blocks.end() && last->first < end; ++last) end = std::max(end, last->second.end);
+    visit(first, last);
+    first = last;
+  }
+}
+
+bool fits(Blocks::const_iterator first, Blocks::const_iterator last) {
+  uint64_t used_to = 0;  // where the one before ends that is never released
+  for (; first != last; ++first) {
+    const auto& [begin, block] = *first;
+    if (block.misses()) return false;
+    if (block.in_use() == 0) continue;
+    if (begin < used_to) return false;
+    used_to = begin + block.smallest;
+  }
+  return true;
+}
+
+}  // namespace
+
+void forget_unseen_blocks(Trace& trace) {
+  const Blocks blocks = blocks_of(trace);
+  std::set<uint64_t> unseen;
+  each_group(blocks, [&](auto first, auto last) {
+    if (!fits(first, last))
+      for (; first != last; ++first) unseen.insert(first->first);
+  });
+  for (uint32_t t = 0; t < trace.threads.size(); ++t) {
+    std::set<uint32_t> places;  // that were named
+    for (Event& event : trace.threads[t].events) {
+      if (!is_block(event.kind) || !unseen.contains(event.address)) continue;
+      event.kind = EventKind::sync;
+      if (places.insert(event.place).second)
+        trace.approximations.push_back({.what = "memory that a library allocates or releases by itself",
+                                        .thread = t,
+                                        .place = event.place});
+    }
+  }
+}
+
+}  // namespace heddle

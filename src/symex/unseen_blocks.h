@@ -1,0 +1,14 @@
+// Memory that a library releases or allocates by itself: an exception at the end of its last handler, a string
+// that strdup made. Nobody sees that, and what is seen of such memory does not fit together: it is allocated
+// again while it is in use.
+#pragma once
+
+#include "trace/trace.h"
+
+namespace heddle {
+
+// Allocations and releases that no order could have are events no more (EventKind::sync), and so are all others
+// of the same memory; registered as an approximation (D8), since orders are possible now that were not.
+void forget_unseen_blocks(Trace& trace);
+
+}  // namespace heddle
