@@ -46,6 +46,8 @@ class Reproducer {
       if (options_.clocks && HEDDLE_TRY(attempt(true))) break;
       if (HEDDLE_TRY(attempt(false)) || result_.end != ReproduceResult::End::impossible) break;
     }
+    if (result_.end == ReproduceResult::End::impossible && !trace_.exact)
+      result_.end = ReproduceResult::End::undecided;
     if (result_.end == ReproduceResult::End::reproduced) {
       HEDDLE_TRY(finish());
       HEDDLE_TRY(tell());

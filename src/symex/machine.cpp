@@ -15,12 +15,12 @@ constexpr uint64_t kPrivateStack = uint64_t{1} << 61, kPrivateStackSize = uint64
 
 }  // namespace
 
-Machine::Machine(CodeCache& code_, SymbolicMemory memory_, const SharedBytes& shared_, const Objects& objects,
+Machine::Machine(CodeCache& code_, SymbolicMemory memory_, const Known& known,
                  ApproximationList& approximations, uint32_t thread)
     : code(code_),
       memory(std::move(memory_)),
-      shared(shared_),
-      objects_(objects),
+      shared(known.shared),
+      known_(known),
       approximations_(approximations),
       thread_(thread) {}
 

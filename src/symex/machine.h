@@ -6,6 +6,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -40,15 +41,32 @@ struct MemoryBlock {  // that was allocated
   uint64_t size = 0;
 };
 
+// Of all blocks that were allocated at one address, one after another.
+struct BlockSizes {
+  uint64_t smallest = UINT64_MAX, largest = 0;
+
+  void add(const BlockSizes& other) {
+    smallest = std::min(smallest, other.smallest);
+    largest = std::max(largest, other.largest);
+  }
+  friend bool operator==(const BlockSizes&, const BlockSizes&) = default;
+};
+
 class Machine {
  public:
-  // `objects`: by address, with their sizes: what threads had made when they were interpreted before.
-  using Objects = std::map<uint64_t, uint64_t>;
-  Machine(CodeCache& code, SymbolicMemory memory, const SharedBytes& shared, const Objects& objects,
-          ApproximationList& approximations, uint32_t thread);
+  // What is known of all threads since they were interpreted before.
+  using Objects = std::map<uint64_t, uint64_t>;   // by address, with their sizes
+  using Blocks = std::map<uint64_t, BlockSizes>;  // by address
+  struct Known {
+    SharedBytes shared;
+    Objects objects;
+    Blocks blocks;
+    std::set<uint64_t> unwritten;  // shared bytes that are read and that nobody may have written
+    bool releases = true;          // all of them were seen
+  };
+  Machine(CodeCache& code, SymbolicMemory memory, const Known& known, ApproximationList& approximations,
+          uint32_t thread);
 
-  // Whether allocations and releases are events: they must be so all, or none.
-  bool with_blocks = true;
   bool misses_release = false;  // of which the address is an expression
 
   CodeCache& code;
@@ -56,8 +74,10 @@ class Machine {
   SymbolicMemory memory;
   const SharedBytes& shared;
   AccessNotes notes;
-  SharedBytes also_share;  // found on the way: what must be an event for others to know it
+  SharedBytes also_share;        // found on the way: what must be an event for others to know it
+  std::set<uint64_t> unwritten;  // bytes that it has read as events, and neither it nor its makers have written
   std::map<uint64_t, MemoryBlock> blocks;
+  Blocks allocated;    // each block that there was
   uint32_t epoch = 0;  // threads made so far
   uint64_t step = 0;   // of the next event
   uint64_t thread_pointer = 0;
@@ -133,15 +153,19 @@ class Machine {
     uint64_t begin = 0, size = 0;  // 0: not known
   };
   Object object_at(uint64_t address) const;
-  void add_objects(Objects& all) const;                  // those of this thread
-  bool misses_object() const { return misses_object_; }  // nothing is known of one that it accessed
+  void add_objects(Objects& all) const;                      // those of this thread
+  bool misses_object() const { return misses_object_; }      // nothing is known of one that it accessed
+  bool asks_for_blocks() const { return asks_for_blocks_; }  // block_sizes()
   // Something was written behind the pointer, nobody knows what and how much: nothing is known of the rest of
   // the object.
   void forget_behind(const Cell& pointer);
   void forget(uint64_t address, uint64_t size, const std::string& why);
   void note_stack_object(uint64_t address, uint64_t size) { stack_objects_[address] = size; }
   void allocate_block(uint64_t address, uint64_t size);
+  void resize_block(uint64_t address, uint64_t size);  // where it is
   void release_block(uint64_t address);
+  // What its size may be, whoever has allocated it. Nobody knows: smallest > largest.
+  BlockSizes block_sizes(uint64_t address);
 
   // ---- errno, whose place is known once the program has asked for it
   void find_error(uint64_t address);
@@ -179,6 +203,7 @@ class Machine {
   Expr whole_value(const ValueLayout& type, const Cell* from);
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
+  void note_unwritten(uint64_t address, uint64_t size);
   bool is_too_long(uint64_t to, uint64_t size);
   static constexpr unsigned kPiece = 8;  // bytes of an access of library code
   const ValueLayout& piece_of(uint64_t left);
@@ -195,9 +220,10 @@ class Machine {
   std::vector<Cell> stack_;
   llvm::DenseMap<uint32_t, uint64_t> recorded_;  // values of expressions
   std::set<uint64_t> written_locks_;
-  const Objects& objects_;
+  const Known& known_;
   Objects stack_objects_;  // the newest at each address, with its size
   bool misses_object_ = false;
+  bool asks_for_blocks_ = false;
   uint64_t error_at_ = 0;
   std::optional<uint32_t> error_ = 0;
   Cell* registers_ = nullptr;

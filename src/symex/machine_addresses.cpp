@@ -23,7 +23,7 @@ Machine::Object Machine::object_at(uint64_t at) const {
   if (const Object block = in(blocks, [](const MemoryBlock& each) { return each.size; }); block.size != 0)
     return block;
   if (const Object own = in(stack_objects_, size_itself); own.size != 0) return own;
-  return in(objects_, size_itself);
+  return in(known_.objects, size_itself);
 }
 
 void Machine::add_objects(Objects& all) const {

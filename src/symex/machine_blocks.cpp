@@ -19,21 +19,38 @@ uint64_t Machine::new_stack_object(uint64_t size, uint64_t alignment) {
 // Of a block that other threads use too, its beginning and its end are events: what lies at its addresses
 // before and after is something else.
 void Machine::allocate_block(uint64_t at, uint64_t size) {
-  blocks[at] = {.size = size};
+  resize_block(at, size);
   memory.forget(at, size);
-  if (!with_blocks || !is_shared(at, size)) return;
+  if (!known_.releases || !is_shared(at, size)) return;
   ++step;  // it may have to wait until another thread has released the block
   Event& event = add_event(EventKind::allocate, current_);
   event.address = at;
   event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
 }
 
+void Machine::resize_block(uint64_t at, uint64_t size) {
+  blocks[at] = {.size = size};
+  allocated[at].add({.smallest = size, .largest = size});
+}
+
+// Others may have released a block of its own and allocated another one there.
+BlockSizes Machine::block_sizes(uint64_t at) {
+  BlockSizes out;
+  asks_for_blocks_ = true;
+  if (const auto found = known_.blocks.find(at); found != known_.blocks.end()) {
+    out = found->second;
+  } else if (const auto own = blocks.find(at); own != blocks.end()) {
+    out = {.smallest = own->second.size, .largest = own->second.size};
+  }
+  return out;
+}
+
 void Machine::release_block(uint64_t at) {
-  const auto found = blocks.find(at);
-  const uint64_t size = found != blocks.end() ? found->second.size : 1;
-  notes.note(at, std::max<uint64_t>(size, 1), true, epoch);
+  const BlockSizes sizes = block_sizes(at);
+  const uint64_t size = std::max<uint64_t>(std::min(sizes.smallest, sizes.largest), 1);
+  notes.note(at, size, true, epoch);
   if (!is_shared(at, size)) return;
-  if (with_blocks) {
+  if (known_.releases) {
     Event& event = add_event(EventKind::release, current_);
     event.address = at;
     event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));

@@ -58,8 +58,15 @@ void Machine::share_whole(uint64_t address, uint64_t size) {
   if (!shared.covers(address, size)) also_share.add(address, size);
 }
 
+// Memory of the program's image is never so.
+void Machine::note_unwritten(uint64_t address, uint64_t size) {
+  for (uint64_t at = address; at < address + size; ++at)
+    if (const SymbolicMemory::Byte byte = memory.byte(at); !byte.known) unwritten.insert(at);
+}
+
 Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
   share_whole(address, bytes);
+  note_unwritten(address, bytes);
   Event& event = add_event(EventKind::read, current_);
   event.address = address;
   event.size = bytes;
@@ -145,6 +152,7 @@ Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::functi
     return old;
   }
   share_whole(at, bytes);
+  note_unwritten(at, bytes);
   Event& event = add_event(EventKind::update, current_);
   event.address = at;
   event.size = bytes;

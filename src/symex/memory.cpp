@@ -125,10 +125,10 @@ void SymbolicMemory::set(uint64_t address, const Byte& byte) {
   if (!byte.known) return forget(address, 1);
   to.bytes[at] = byte.value;
   to.mark_plain(at, 1);
-  if (!byte.expression) return;
+  if (!byte.expression && !byte.inherited) return;
   if (to.symbols == nullptr) to.symbols = std::make_unique<Symbols>();
   ++to.symbols->count;
-  to.symbols->expression[at] = byte.expression.number;
+  to.symbols->expression[at] = byte.inherited ? kInherited : byte.expression.number;
   to.symbols->index[at] = byte.index;
 }
 

@@ -60,6 +60,8 @@ TEST(SymbolicMemory, SnapshotsAreApart) {
   SymbolicMemory other = memory.snapshot();
   EXPECT_TRUE(other.byte(0x1200).inherited);
   EXPECT_FALSE(memory.byte(0x1200).inherited);
+  other.set(0x1500, other.byte(0x1200));
+  EXPECT_TRUE(other.byte(0x1500).inherited) << "copied";
   const uint8_t mine[] = {1}, theirs[] = {2};
   memory.write(0x1300, mine);
   other.write(0x1300, theirs);

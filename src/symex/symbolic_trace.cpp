@@ -38,13 +38,7 @@ struct ThreadRun {
 
 class Pass {
  public:
-  // What is known from the passes before.
-  struct Known {
-    SharedBytes shared;
-    Machine::Objects objects;
-    bool releases = true;  // all of them
-  };
-  Pass(const SymbolicInput& input, CodeCache& code, const Known& known, unsigned jobs)
+  Pass(const SymbolicInput& input, CodeCache& code, const Machine::Known& known, unsigned jobs)
       : input_(input), code_(code), known_(known), jobs_(jobs), runs_(input.logs.size()) {
     for (const RecordedThreadLog& each : input.logs)
       lives_.push_back({.maker = maker_of(each.name),
@@ -119,15 +113,15 @@ class Pass {
     const LogFile& log = input_.logs[thread].log;
     PathVisitor nobody;
     const DecodeEnd end = ThreadDecoder(input_.program, input_.plan, log, nobody).run();
-    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), known_.shared, known_.objects,
-                                            approximations_, static_cast<uint32_t>(thread));
+    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), known_, approximations_,
+                                            static_cast<uint32_t>(thread));
     run.memory.reset();
     Machine& machine = *run.machine;
-    machine.with_blocks = known_.releases;
     machine.trace.name = input_.logs[thread].name;
     machine.thread_pointer = log.head().tls;
     machine.stack_high = log.head().stack_high;
     if (run.origin.maker != ThreadOrigin::kNone) machine.add_event(EventKind::start, nullptr);
+    if (thread == 0) forget_unwritten(machine);
     for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables()) {
       if (!variable->hasInitializer()) continue;
       const uint64_t at = machine.thread_pointer + input_.image.offset_of(*variable);
@@ -153,6 +147,17 @@ class Pass {
     if (interpreter.lost()) run.error = interpreter.why();
   }
 
+  // The first thread finds memory as it was before the program.
+  void forget_unwritten(Machine& machine) {
+    for (auto first = known_.unwritten.begin(); first != known_.unwritten.end();) {
+      uint64_t end = *first + 1;
+      auto last = std::next(first);
+      for (; last != known_.unwritten.end() && *last == end && end % 8 != 0; ++last) ++end;
+      machine.forget(*first, end - *first, "memory that nobody has written");
+      first = last;
+    }
+  }
+
   void add_thread(size_t maker, NewThread made) {
     const std::string name = fmt::format("{}.{}", input_.logs[maker].name, made.number);
     const size_t index = index_of(name);
@@ -169,7 +174,7 @@ class Pass {
 
   const SymbolicInput& input_;
   CodeCache& code_;
-  const Known& known_;
+  const Machine::Known& known_;
   unsigned jobs_;
   std::vector<ThreadRun> runs_;
   std::vector<ThreadLife> lives_;
@@ -253,7 +258,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
   for (const RecordedThreadLog& each : input.logs)
     if (!each.log.damage().empty()) return damaged(each.name, each.log.damage().front().text(), "");
   CodeCache code(input.program, input.plan, input.image);
-  Pass::Known known;
+  Machine::Known known;
   ImageBytes image(input.image);
   while (true) {
     Pass pass(input, code, known, std::max(options.jobs, 1u));
@@ -268,19 +273,24 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       origins.back().stack_low = head.stack_low;
       origins.back().stack_high = head.stack_high;
     }
-    Pass::Known next = known;
+    Machine::Known next = known;
+    next.blocks.clear();
     add_shared(notes, origins, next.shared);
-    bool missed = false;
+    bool missed = false, asked = false;
     for (const ThreadRun& run : pass.runs()) {
       next.shared.add(run.machine->also_share);
       run.machine->add_objects(next.objects);
       next.releases &= !run.machine->misses_release;
+      for (const auto& [at, sizes] : run.machine->allocated) next.blocks[at].add(sizes);
+      next.unwritten.insert(run.machine->unwritten.begin(), run.machine->unwritten.end());
       missed |= run.machine->misses_object();
+      asked |= run.machine->asks_for_blocks();
     }
     const Machine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
     for (const auto& [begin, size] : targets) next.shared.add(begin, size);
     const bool more = next.shared.count() != known.shared.count() || next.releases != known.releases ||
-                      (missed && next.objects != known.objects);
+                      next.unwritten.size() != known.unwritten.size() ||
+                      (missed && next.objects != known.objects) || (asked && next.blocks != known.blocks);
     if (more && statistics.passes < options.most_passes) {
       known = std::move(next);
       continue;
@@ -318,6 +328,11 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       trace.threads.push_back(std::move(machine.trace));
     }
     trace.approximations = pass.approximations();
+    if (more)
+      trace.approximations.push_back(
+          {.what = fmt::format("memory that threads share: after {} passes more of it was found",
+                               statistics.passes)});
+    trace.exact = !more && statistics.mismatches == 0;
     forget_signals_from_outside(trace);
     forget_unseen_blocks(trace);
     add_initial_bytes(image, targets, trace);

@@ -368,9 +368,9 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
     const auto size = amount(call, effects->allocation_size);
     const auto old = argument(call, effects->allocation_pointer);
     if (!size || !old) return;
-    const auto block = machine_.blocks.find(*old);
     if (*old != 0 && *old != *entry.result) {
-      const uint64_t count = std::min(*size, block != machine_.blocks.end() ? block->second.size : *size);
+      const uint64_t largest = machine_.block_sizes(*old).largest;
+      const uint64_t count = largest != 0 ? std::min(*size, largest) : *size;
       machine_.see_bytes(*old, count);
       std::vector<SymbolicMemory::Byte> kept;
       for (uint64_t i = 0; i < count; ++i) kept.push_back(machine_.memory.byte(*old + i));
@@ -380,8 +380,8 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
       machine_.tell_bytes(*entry.result, count);
     } else if (*old == 0) {
       machine_.allocate_block(*entry.result, *size);
-    } else if (block != machine_.blocks.end()) {
-      block->second.size = *size;
+    } else {
+      machine_.resize_block(*old, *size);
     }
   }
 }

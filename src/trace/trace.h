@@ -189,6 +189,7 @@ struct Trace {
   std::vector<ThreadTrace> threads;     // creators before what they created
   std::map<uint64_t, uint8_t> initial;  // bytes of shared memory before the first event; missing: 0
   std::vector<Approximation> approximations;
+  bool exact = true;  // but for these. Else values or accesses may be wrong, and nothing is proved by them
   FailurePredicate failure;
   uint64_t accesses = 0,
            shared_accesses = 0;  // possibly shared ones that were carried out; those that are events

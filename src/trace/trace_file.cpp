@@ -128,6 +128,7 @@ void fields(auto& archive, auto& trace)
   archive(trace.policy);
   map_fields(archive, trace.initial);
   archive.list(trace.approximations, kFields);
+  archive(trace.exact);
   archive(trace.failure.kind);
   archive(trace.failure.thread);
   archive(trace.failure.condition.number);

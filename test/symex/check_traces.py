@@ -32,9 +32,7 @@ from recorded_run import Wrong  # noqa: E402
 # library keeps in objects of its own.
 NOT_EXACT = {"randomness", "signals", "call_once", "condition_variable", "futures", "streams", "thread_locals"}
 # Besides, in the order that really happened, of which some of that shows only there.
-# The last two read memory that nobody has written yet, or no more: what it holds is taken for 0, or for what was there.
-NOT_EXACT_IN_ORDER = {"segv_stack_overflow_cycle", "order_key_destructor_registry", "use_after_free_shared_ptr",
-                      "order_thread_in_constructor"}
+NOT_EXACT_IN_ORDER = {"segv_stack_overflow_cycle", "order_key_destructor_registry"}
 # Besides, under --policy paths: where what is written at unknown addresses of strings and nodes defeats it.
 NOT_EXACT_BY_PATHS = {"containers"}
 SUMMARY = re.compile(r"(\d+) threads, (\d+) events, ")
