@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "symex/code.h"
@@ -22,19 +23,22 @@
 
 namespace heddle {
 
-// Of all threads, which add to it side by side.
+// Of all threads, which add to it side by side. Each is there once.
 class ApproximationList {
  public:
-  uint32_t add(Approximation approximation) {
+  uint32_t add(const Approximation& approximation) {
     const std::lock_guard lock(mutex_);
-    list_.push_back(std::move(approximation));
-    return static_cast<uint32_t>(list_.size() - 1);
+    const auto [found, added] =
+        numbers_.try_emplace({approximation.thread, approximation.place, approximation.what}, list_.size());
+    if (added) list_.push_back(approximation);
+    return found->second;
   }
   std::vector<Approximation> take() { return std::move(list_); }
 
  private:
   std::mutex mutex_;
   std::vector<Approximation> list_;
+  std::map<std::tuple<uint32_t, uint32_t, std::string>, uint32_t> numbers_;
 };
 
 struct MemoryBlock {  // that was allocated

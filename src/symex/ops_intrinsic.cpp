@@ -3,6 +3,9 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <bit>
+#include <cmath>
+
 #include "symex/machine.h"
 #include "symex/variadic.h"
 
@@ -154,9 +157,29 @@ void float_operation(Machine& machine, const Op& op) {
   }
 }
 
+// Of concrete numbers, as float_binary does it.
+template <class Number, class Bits>
+bool multiply_add_here(const Cell& a, const Cell& b, const Cell& c, Cell& to) {
+  if (a.expression || b.expression || c.expression) return false;
+  const auto number = [](const Cell& cell) { return std::bit_cast<Number>(static_cast<Bits>(cell.bits)); };
+  const Number product = number(a) * number(b);
+  const Number sum = product + number(c);
+  if (std::isnan(product) || std::isnan(sum)) return false;
+  to = {std::bit_cast<Bits>(sum), {}};
+  return true;
+}
+
 // The product is rounded, as the compiler's own code for it does without fused instructions.
 void multiply_add(Machine& machine, const Op& op) {
   for (const Leaf& leaf : op.type->leaves) {
+    const auto cell = [&](int32_t operand) -> const Cell& { return machine.get(operand)[leaf.cell]; };
+    Cell& to = machine.cells(op.to)[leaf.cell];
+    if (leaf.format == FloatFormat::twice &&
+        multiply_add_here<double, uint64_t>(cell(op.a), cell(op.b), cell(op.c), to))
+      continue;
+    if (leaf.format == FloatFormat::single &&
+        multiply_add_here<float, uint32_t>(cell(op.a), cell(op.b), cell(op.c), to))
+      continue;
     const auto part = [&](int32_t operand) {
       return machine.expression(machine.get(operand) + leaf.cell, leaf.bits);
     };

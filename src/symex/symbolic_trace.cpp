@@ -32,14 +32,16 @@ struct ThreadRun {
   std::string error;
   DecodeEnd end;
   std::optional<SyncEntry> pending;
+  bool made = false;      // its maker has come to where it makes it
   bool finished = false;  // the thread came to its end
   bool exits = false;     // and ended the process
 };
 
 class Pass {
  public:
-  Pass(const SymbolicInput& input, CodeCache& code, const Machine::Known& known, unsigned jobs)
-      : input_(input), code_(code), known_(known), jobs_(jobs), runs_(input.logs.size()) {
+  using Ends = std::vector<std::optional<DecodeEnd>>;  // of logs, once they are known
+  Pass(const SymbolicInput& input, CodeCache& code, const Machine::Known& known, Ends& ends, unsigned jobs)
+      : input_(input), code_(code), known_(known), ends_(ends), jobs_(jobs), runs_(input.logs.size()) {
     for (const RecordedThreadLog& each : input.logs)
       lives_.push_back({.maker = maker_of(each.name),
                         .handle = each.log.head().tls,
@@ -108,11 +110,29 @@ class Pass {
     }
   }
 
+  // How a log ends must be known before: a thread that was stopped may have been told more blocks than it is
+  // sure to have entered. Most were not, so the others are interpreted again when that has come out.
   void interpret(size_t thread) {
+    std::optional<DecodeEnd>& end = ends_[thread];
+    if (!end && has_failed(thread)) {
+      PathVisitor nobody;
+      end = ThreadDecoder(input_.program, input_.plan, input_.logs[thread].log, nobody).run();
+    }
+    if (!end) {
+      SymbolicMemory before = runs_[thread].memory->snapshot();
+      interpret(thread, {.blocks = UINT64_MAX, .certain_blocks = UINT64_MAX});
+      end = runs_[thread].end;
+      if (end->certain_blocks == end->blocks) return;
+      runs_[thread].memory = std::move(before);
+    }
+    interpret(thread, *end);
+  }
+
+  void interpret(size_t thread, const DecodeEnd& end) {
     ThreadRun& run = runs_[thread];
     const LogFile& log = input_.logs[thread].log;
-    PathVisitor nobody;
-    const DecodeEnd end = ThreadDecoder(input_.program, input_.plan, log, nobody).run();
+    run.error.clear();
+    run.pending.reset();
     run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), known_, approximations_,
                                             static_cast<uint32_t>(thread));
     run.memory.reset();
@@ -165,7 +185,8 @@ class Pass {
     Event& event = runs_[maker].machine->add_event(EventKind::create, runs_[maker].machine->current());
     event.address = index;
     const std::lock_guard lock(mutex_);
-    if (runs_[index].machine != nullptr || runs_[index].memory) return;
+    if (runs_[index].made) return;  // its maker is interpreted again
+    runs_[index].made = true;
     runs_[index].memory = std::move(made.memory);
     runs_[index].origin = {.maker = static_cast<uint32_t>(maker), .epoch = made.epoch};
     ready_.push_back(index);
@@ -175,6 +196,7 @@ class Pass {
   const SymbolicInput& input_;
   CodeCache& code_;
   const Machine::Known& known_;
+  Ends& ends_;
   unsigned jobs_;
   std::vector<ThreadRun> runs_;
   std::vector<ThreadLife> lives_;
@@ -259,9 +281,10 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     if (!each.log.damage().empty()) return damaged(each.name, each.log.damage().front().text(), "");
   CodeCache code(input.program, input.plan, input.image);
   Machine::Known known;
+  Pass::Ends log_ends(input.logs.size());
   ImageBytes image(input.image);
   while (true) {
-    Pass pass(input, code, known, std::max(options.jobs, 1u));
+    Pass pass(input, code, known, log_ends, std::max(options.jobs, 1u));
     pass.run();
     ++statistics.passes;
     std::vector<const AccessNotes*> notes;

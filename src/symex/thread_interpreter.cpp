@@ -156,20 +156,35 @@ void ThreadInterpreter::block(BlockId id) {
   if (before != nullptr && !code.phis.empty()) {
     const auto moves = llvm::find_if(code.phis, [&](const auto& each) { return each.first == before->block; });
     if (moves == code.phis.end()) return lose("a block runs after one that does not lead to it");
-    static thread_local std::vector<Cell> values;
-    values.clear();
-    for (const PhiMove& move : moves->second) {
-      const Cell* from = machine_.get(move.from);
-      values.insert(values.end(), from, from + move.cells);
-    }
-    const Cell* next = values.data();
-    for (const PhiMove& move : moves->second) {
-      std::copy_n(next, move.cells, machine_.cells(move.to));
-      next += move.cells;
-    }
+    move_phis(moves->second);
   }
   frame.block = &code;
   frame.next = code.first;
+}
+
+// All at once: one may be the operand of another.
+void ThreadInterpreter::move_phis(const std::vector<PhiMove>& moves) {
+  const auto copy = [](const Cell* from, uint32_t count, Cell* to) {
+    if (count == 1) {  // as most have
+      *to = *from;
+    } else {
+      std::copy(from, from + count, to);
+    }
+  };
+  if (moves.size() == 1) return copy(machine_.get(moves[0].from), moves[0].cells, machine_.cells(moves[0].to));
+  size_t cells = 0;
+  for (const PhiMove& move : moves) cells += move.cells;
+  if (phi_values_.size() < cells) phi_values_.resize(cells);
+  Cell* next = phi_values_.data();
+  for (const PhiMove& move : moves) {
+    copy(machine_.get(move.from), move.cells, next);
+    next += move.cells;
+  }
+  next = phi_values_.data();
+  for (const PhiMove& move : moves) {
+    copy(next, move.cells, machine_.cells(move.to));
+    next += move.cells;
+  }
 }
 
 void ThreadInterpreter::finish_block(const llvm::BasicBlock& next) {

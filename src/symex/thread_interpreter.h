@@ -78,6 +78,7 @@ class ThreadInterpreter : public PathVisitor {
   bool stand_at(const llvm::Instruction& instruction, Stop stop);
   const Op& next_op() { return machine_.top().code->ops[machine_.top().next]; }
   void finish_block(const llvm::BasicBlock& next);
+  void move_phis(const std::vector<PhiMove>& moves);
   void take_branch(const llvm::Instruction& terminator, const llvm::BasicBlock& next);
   void pass_arguments(const llvm::CallBase& call, const FunctionOps& callee);
   void set_result(const llvm::CallBase& call, const ReturnedEntry& entry);
@@ -105,6 +106,7 @@ class ThreadInterpreter : public PathVisitor {
 
   Machine& machine_;
   Surroundings around_;
+  std::vector<Cell> phi_values_;  // on their way
   std::vector<EnteredBy> entered_;
   std::vector<std::pair<size_t, Pending>> pending_;  // calls under way, by depth of frames
   std::optional<Pending> pending_sync_;
