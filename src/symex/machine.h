@@ -210,6 +210,8 @@ class Machine {
   void note_unwritten(uint64_t address, uint64_t size);
   bool is_too_long(uint64_t to, uint64_t size);
   static constexpr unsigned kPiece = 8;  // bytes of an access of library code
+  // The next of the `left` bytes that can be one access: all of them are shared, or none.
+  unsigned piece_at(uint64_t at, uint64_t left) const;
   const ValueLayout& piece_of(uint64_t left);
   Object object_of(Expr address) const;
   // The value of an expression if it follows from values that were recorded: of these, what went through memory

@@ -20,8 +20,12 @@ Machine::Object Machine::object_at(uint64_t at) const {
     return at - after->first < size ? Object{after->first, size} : Object{};
   };
   const auto size_itself = [](uint64_t size) { return size; };
-  if (const Object block = in(blocks, [](const MemoryBlock& each) { return each.size; }); block.size != 0)
+  if (Object block = in(blocks, [](const MemoryBlock& each) { return each.size; }); block.size != 0) {
+    // Others may have released it, and a larger one may be there.
+    if (const auto any = known_.blocks.find(block.begin); any != known_.blocks.end())
+      block.size = std::max(block.size, any->second.largest);
     return block;
+  }
   if (const Object own = in(stack_objects_, size_itself); own.size != 0) return own;
   return in(known_.objects, size_itself);
 }
@@ -37,7 +41,7 @@ void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
   memory.forget(at, size);
   if (!is_shared(at, size)) return;
   for (uint64_t done = 0; done < size;) {
-    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (at + done) % kPiece));
+    const unsigned part = piece_at(at + done, size - done);
     if (is_shared(at + done, part)) {
       const Expr value = unknown(part * 8, why);
       memory.write(at + done, value, part);

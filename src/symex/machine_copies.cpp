@@ -31,6 +31,17 @@ bool Machine::is_too_long(uint64_t to, uint64_t size) {
   return true;
 }
 
+// Were a piece shared because one of its bytes is, and the next piece because another copy has its edges
+// elsewhere, and so on, each pass over the threads would find one more.
+unsigned Machine::piece_at(uint64_t at, uint64_t left) const {
+  const auto most = static_cast<unsigned>(std::min<uint64_t>(left, kPiece - at % kPiece));
+  if (!is_shared(at, most) || shared.covers(at, most)) return most;
+  const bool first = is_shared(at, 1);
+  unsigned bytes = 1;
+  while (bytes < most && is_shared(at + bytes, 1) == first) ++bytes;
+  return bytes;
+}
+
 void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
   if (is_too_long(to, size)) return;
@@ -42,7 +53,9 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   std::vector<Expr> parts;
   std::vector<unsigned> sizes;
   for (uint64_t done = 0; done < size;) {
-    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (from + done) % kPiece));
+    unsigned part = piece_at(from + done, size - done);
+    if (writes && is_shared(to + done, part) && !shared.covers(to + done, part))
+      part = piece_at(to + done, part);
     const bool event = reads && is_shared(from + done, part);
     parts.push_back(event ? read_event(from + done, part, &op) : read_bytes(from + done, part));
     if (event && !op.reads_shared) trace.events.back().occurrence = 0;
@@ -109,7 +122,7 @@ void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
     return memory.write(to, std::vector<uint8_t>(size, static_cast<uint8_t>(byte.bits)));
   const Expr one = expression(&byte, 8);
   for (uint64_t done = 0; done < size;) {
-    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (to + done) % kPiece));
+    const unsigned part = piece_at(to + done, size - done);
     Expr whole = one;
     for (unsigned i = 1; i < part; ++i) whole = pool().concat(whole, one);
     write_bytes(to + done, whole, part);
@@ -124,8 +137,7 @@ void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bo
   memory.write(to, bytes);
   if (!is_shared(to, bytes.size())) return;
   for (uint64_t done = 0; done < bytes.size();) {
-    const auto part =
-        static_cast<unsigned>(std::min<uint64_t>(bytes.size() - done, kPiece - (to + done) % kPiece));
+    const unsigned part = piece_at(to + done, bytes.size() - done);
     uint64_t bits = 0;
     std::memcpy(&bits, bytes.data() + done, part);
     if (is_shared(to + done, part)) {
@@ -140,7 +152,7 @@ void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bo
 void Machine::see_bytes(uint64_t at, uint64_t size) {
   notes.note(at, size, false, epoch);
   for (uint64_t done = 0; done < size;) {
-    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (at + done) % kPiece));
+    const unsigned part = piece_at(at + done, size - done);
     if (is_shared(at + done, part)) {
       memory.write(at + done, read_event(at + done, part, nullptr), part);
       trace.events.back().occurrence = 0;
@@ -152,7 +164,7 @@ void Machine::see_bytes(uint64_t at, uint64_t size) {
 // What memory holds now was copied there by code outside: others must know.
 void Machine::tell_bytes(uint64_t at, uint64_t size) {
   for (uint64_t done = 0; done < size;) {
-    const auto part = static_cast<unsigned>(std::min<uint64_t>(size - done, kPiece - (at + done) % kPiece));
+    const unsigned part = piece_at(at + done, size - done);
     if (is_shared(at + done, part)) {
       write_event(at + done, read_bytes(at + done, part), part, nullptr);
       trace.events.back().occurrence = 0;

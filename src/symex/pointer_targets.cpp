@@ -9,11 +9,19 @@ std::map<uint64_t, uint64_t> PointerTargets::find() {
     for (const Event& event : threads_[t]->events)
       if (event.address_expression && event.object_size == 0)
         pending_.emplace_back(t, event.address_expression);
+  if (pending_.empty()) return {};
   // What is written through such a pointer may be read through another one.
-  if (!pending_.empty())
-    for (uint32_t t = 0; t < threads_.size(); ++t)
-      for (const Event& event : threads_[t]->events)
-        if (event.address_expression && event.value) pending_.emplace_back(t, event.value);
+  for (uint32_t t = 0; t < threads_.size(); ++t)
+    for (const Event& event : threads_[t]->events) {
+      if (!event.value) continue;
+      if (event.address_expression) {
+        pending_.emplace_back(t, event.value);
+      } else {
+        writes_.push_back({event.address, event.size, t, event.value});
+        largest_write_ = std::max(largest_write_, event.size);
+      }
+    }
+  std::ranges::sort(writes_, {}, &Write::address);
   while (!pending_.empty()) {
     const auto [thread, e] = pending_.back();
     pending_.pop_back();
@@ -52,11 +60,10 @@ void PointerTargets::follow_memory(uint64_t begin, uint64_t size) {
   if (!memory_.emplace(begin, size).second) return;
   for (uint64_t at = begin; size - (at - begin) >= kWord && at - begin < kMost; at += kWord)
     follow_address(initial_word_(at));
-  for (uint32_t t = 0; t < threads_.size(); ++t)
-    for (const Event& event : threads_[t]->events)
-      if (event.value && !event.address_expression && event.address < begin + size &&
-          begin < event.address + event.size)
-        pending_.emplace_back(t, event.value);
+  const uint64_t lowest = begin - std::min<uint64_t>(begin, largest_write_);
+  for (auto write = std::ranges::lower_bound(writes_, lowest, {}, &Write::address);
+       write != writes_.end() && write->address < begin + size; ++write)
+    if (begin < write->address + write->size) pending_.emplace_back(write->thread, write->value);
 }
 
 }  // namespace heddle

@@ -38,6 +38,13 @@ class PointerTargets {
   std::span<const ThreadTrace* const> threads_;
   std::function<TargetObject(uint64_t)> object_at_;
   std::function<uint64_t(uint64_t)> initial_word_;
+  struct Write {  // at an address that is known
+    uint64_t address;
+    uint32_t size, thread;
+    Expr value;
+  };
+  std::vector<Write> writes_;  // by address
+  uint32_t largest_write_ = 0;
   std::map<uint64_t, uint64_t> found_;
   std::set<std::pair<uint64_t, uint64_t>> memory_;  // ranges that were read
   std::vector<std::pair<uint32_t, Expr>> pending_;  // yet to be followed

@@ -250,6 +250,7 @@ Result<int> check(const fs::path& recording, bool verbose) {
   oracle.verbose = verbose;
   std::string problem = oracle.run();
   if (problem.empty() && statistics.mismatches != 0) problem = "mismatch: " + statistics.first_mismatch;
+  if (problem.empty() && !trace.exact) problem = fmt::format("not exact after {} passes", statistics.passes);
   if (!problem.empty()) fmt::print("{}\n", problem);
   fmt::print(
       "{} threads, {} events, {} values compared, {} undecided constraints, {} approximations, {} lost, "
