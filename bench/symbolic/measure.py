@@ -16,10 +16,10 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOAL = 20e6  # instructions per second
 SHORT, LONG = 5, 55  # rounds of the kernel
-PATIENCE = 300
+PATIENCE = 60  # seconds for one trace
 # The part of the work of table "recording" that is done, and CLAP's events and seconds of symbolic execution.
-PARTS = {"sort": (0.001, 1265, 27), "pblock": (0.1, 65, 4), "fetch": (0.01, 1951, 125), "scan": (0.01, 2864, 332),
-         "cache": (0.001, 81237, 770), "racey": (0.001, 1361588, 857), "bbuf-short": (1, 64, 3), "sim_race-short": (1, 23, 0.8)}
+PARTS = {"sort": (0.0005, 1265, 27), "pblock": (0.1, 65, 4), "fetch": (0.01, 1951, 125), "scan": (0.01, 2864, 332),
+         "cache": (0.001, 81237, 770), "racey": (0.0001, 1361588, 857), "bbuf-short": (1, 64, 3), "sim_race-short": (1, 23, 0.8)}
 SUMMARY = re.compile(r"(\d+) threads, (\d+) events, (\d+) constraints, .* (\d+) passes, (\d+) instructions, (not )?exact")
 
 

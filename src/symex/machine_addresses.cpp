@@ -20,12 +20,8 @@ Machine::Object Machine::object_at(uint64_t at) const {
     return at - after->first < size ? Object{after->first, size} : Object{};
   };
   const auto size_itself = [](uint64_t size) { return size; };
-  if (Object block = in(blocks, [](const MemoryBlock& each) { return each.size; }); block.size != 0) {
-    // Others may have released it, and a larger one may be there.
-    if (const auto any = known_.blocks.find(block.begin); any != known_.blocks.end())
-      block.size = std::max(block.size, any->second.largest);
+  if (const Object block = in(blocks, [](const MemoryBlock& each) { return each.size; }); block.size != 0)
     return block;
-  }
   if (const Object own = in(stack_objects_, size_itself); own.size != 0) return own;
   return in(known_.objects, size_itself);
 }

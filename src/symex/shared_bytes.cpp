@@ -1,6 +1,7 @@
 #include "symex/shared_bytes.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace heddle {
 
@@ -55,11 +56,18 @@ bool SharedBytes::covers(uint64_t address, uint64_t size) const {
 }
 
 void SharedBytes::add(uint64_t address, uint64_t size) {
-  for (uint64_t i = 0; i < size; ++i) {
-    uint64_t& word = pages_.try_emplace((address + i) / kPage).first->second[(address + i) % kPage / 64];
-    const uint64_t bit = uint64_t{1} << ((address + i) % 64);
-    count_ += (word & bit) == 0;
-    word |= bit;
+  while (size > 0) {
+    Page& page = pages_.try_emplace(address / kPage).first->second;
+    const uint64_t part = std::min(size, kPage - address % kPage);
+    for (uint64_t at = address % kPage, end = at + part; at < end;) {
+      const uint64_t bits = std::min(end - at, 64 - at % 64);
+      const uint64_t mask = (bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1) << (at % 64);
+      count_ += static_cast<uint64_t>(std::popcount(mask & ~page[at / 64]));
+      page[at / 64] |= mask;
+      at += bits;
+    }
+    address += part;
+    size -= part;
   }
 }
 
