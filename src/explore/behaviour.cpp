@@ -33,9 +33,7 @@ bool Behaviour::add_operation(NodeId at, const Operation& operation) {
   if (node.state != State::unknown) return node.state == State::goes_on && node.operation == operation;
   node.state = State::goes_on;
   node.operation = operation;
-  std::vector<Use> used;
-  uses(node, used);
-  add_future(at, used, true);
+  note_uses(at, true);
   return true;
 }
 
@@ -57,12 +55,52 @@ NodeId Behaviour::add_edge(NodeId from, Edge added) {
   added.to = new_node(nodes_[from].thread, from);
   const bool is_large = !added.read.empty() || !added.written.empty();
   nodes_[from].edges.push_back(std::move(added));
-  if (is_large) {
-    std::vector<Use> used;
-    uses(nodes_[from], used);
-    add_future(from, used, false);
-  }
+  if (is_large) note_uses(from, false);
   return nodes_[from].edges.back().to;
+}
+
+bool Behaviour::is_private(uint64_t address) const {
+  const auto found = words_.find(resource_of_word(address));
+  return found != words_.end() && found->second.thread != kShared;
+}
+
+void Behaviour::uses(const Node& node, std::vector<Use>& out) const {
+  all_uses(node, out);
+  std::erase_if(out, [&](const Use& use) {
+    const auto found = words_.find(use.resource);
+    return found != words_.end() && found->second.thread != kShared;
+  });
+}
+
+void Behaviour::note_uses(NodeId at, bool is_new) {
+  std::vector<Use> used;
+  all_uses(nodes_[at], used);
+  const uint32_t thread = nodes_[at].thread;
+  for (const Use& use : used) {
+    if (use.resource >= kFirstOfObjects) {
+      add_future(at, {use}, is_new);
+      continue;
+    }
+    note_use(thread, use.resource * 8, 1);  // pending operations are not noted before
+    Words& word = words_.at(use.resource);
+    if (word.thread == thread)
+      word.uses.emplace_back(at, use.writes);
+    else
+      add_future(at, {use}, is_new);
+  }
+}
+
+void Behaviour::note_use(uint32_t thread, uint64_t address, uint64_t size) {
+  for (uint64_t resource = resource_of_word(address); resource <= resource_of_word(address + size - 1);
+       ++resource) {
+    Words& word = words_.try_emplace(resource, Words{.thread = thread}).first->second;
+    if (word.thread == thread || word.thread == kShared) continue;
+    word.thread = kShared;
+    ++shared_;
+    ++changes_;
+    for (const auto& [node, writes] : word.uses) add_future(node, {{resource, writes}}, false);
+    word.uses.clear();
+  }
 }
 
 // `is_new`: nobody can have asked for that of `from` before.
@@ -81,7 +119,7 @@ void Behaviour::add_future(NodeId from, const std::vector<Use>& uses, bool is_ne
   }
 }
 
-void Behaviour::uses(const Node& node, std::vector<Use>& out) {
+void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
   const Operation& operation = node.operation;
   const auto add = [&](uint64_t resource, bool writes) { out.push_back({resource, writes}); };
   switch (operation.kind) {

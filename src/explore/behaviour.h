@@ -6,6 +6,10 @@
 // is known add nothing; whoever explores needs a run only where the tree ends (GenMC keeps such a cache for its
 // interpreter; here it replaces most executions).
 //
+// Memory that only one thread has used so far is *private*: its contents follow from that thread's history,
+// also where they were written by code that tells nothing. It is not followed at all, until another thread
+// comes.
+//
 // A program whose thread does two different things after the same inputs depends on something that is not seen
 // (time, memory that is not instrumented, a library): learn() says so, and nothing that follows from the tree
 // is to be believed.
@@ -98,10 +102,22 @@ class Behaviour {
   // before, a failure.
   uint64_t changes() const { return changes_; }
 
-  // All that the operation uses.
-  static void uses(const Node& node, std::vector<Use>& out);
+  bool is_private(uint64_t address) const;
+  // A thread uses the memory. To be called for all of a run before any of it is added.
+  void note_use(uint32_t thread, uint64_t address, uint64_t size);
+  uint64_t shared() const { return shared_; }  // how many words are no longer private
+  // All that the operation uses together with others.
+  void uses(const Node& node, std::vector<Use>& out) const;
 
  private:
+  static constexpr uint32_t kShared = UINT32_MAX;
+  struct Words {
+    uint32_t thread = kShared;                  // the only one that used it
+    std::vector<std::pair<NodeId, bool>> uses;  // by it; whether they write
+  };
+
+  static void all_uses(const Node& node, std::vector<Use>& out);
+  void note_uses(NodeId at, bool is_new);
   NodeId new_node(uint32_t thread, NodeId parent);
   void add_future(NodeId from, const std::vector<Use>& uses, bool is_new);
 
@@ -109,10 +125,12 @@ class Behaviour {
   std::vector<NodeId> roots_;
   std::vector<ThreadName> names_;
   std::unordered_map<ThreadName, uint32_t> numbers_;
-  uint64_t changes_ = 0;
+  std::unordered_map<uint64_t, Words> words_;  // by resource
+  uint64_t changes_ = 0, shared_ = 0;
 };
 
-// Resources.
+// Resources. Words of memory come first.
+inline constexpr uint64_t kFirstOfObjects = uint64_t{1} << 62;
 constexpr uint64_t resource_of_word(uint64_t address) {
   return address / 8;
 }
@@ -122,6 +140,9 @@ constexpr uint64_t resource_of_object(uint64_t address) {
 constexpr uint64_t resource_of_thread(uint32_t thread) {
   return uint64_t{1} << 63 | thread;
 }
+
+// Bytes of an access or a block that is followed word by word.
+inline constexpr uint64_t kLargestAccess = 1 << 16;
 
 bool conflict(const std::vector<Use>& left, const std::vector<Use>& right);
 

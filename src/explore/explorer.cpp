@@ -33,6 +33,7 @@ class Explorer {
     while (!over_) {
       const uint64_t changes = behaviour_.changes();
       ++result_.progress.passes;
+      shared_ = behaviour_.shared();
       HEDDLE_TRY(pass());
       if (behaviour_.changes() == changes) break;
     }
@@ -50,7 +51,8 @@ class Explorer {
     stack_.clear();
     result_.progress.states = result_.progress.ends = 0;
     HEDDLE_TRY(enter(machine_.begin()));
-    while (!stack_.empty() && !over_) {
+    // States do not have the contents of memory that was private when they were made.
+    while (!stack_.empty() && !over_ && behaviour_.shared() == shared_) {
       Frame& frame = stack_.back();
       if (frame.next == frame.actions.size()) {
         stack_.pop_back();
@@ -60,7 +62,7 @@ class Explorer {
       MachineState state = frame.state;
       if (machine_.perform(state, action) == Machine::Step::unknown) {
         HEDDLE_TRY(execute());  // the path ends with the action
-        if (over_) break;
+        if (over_ || behaviour_.shared() != shared_) break;
         if (machine_.perform(state, action) == Machine::Step::unknown) {
           end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
           break;
@@ -81,7 +83,7 @@ class Explorer {
     const MachineState& here = stack_.back().state;
     if (!here.exited && std::ranges::any_of(here.threads, is_unknown)) {
       HEDDLE_TRY(execute());
-      if (over_) return {};
+      if (over_ || behaviour_.shared() != shared_) return {};
       if (std::ranges::any_of(here.threads, is_unknown)) {
         end(ExploreResult::End::not_covered, "what a thread does next could not be found out");
         return {};
@@ -107,18 +109,22 @@ class Explorer {
     const ThreadState& self = state.threads[thread];
     const Behaviour::Node& node = behaviour_.node(self.node);
     if (!self.over && node.state == Behaviour::State::goes_on && !machine_.buffers(node.operation))
-      Behaviour::uses(node, out);
-    for (const Store& store : self.buffer) out.push_back({resource_of_word(store.address), true});
+      behaviour_.uses(node, out);
+    add_buffered(self, out);
     std::ranges::sort(out);
     return out;
+  }
+
+  void add_buffered(const ThreadState& thread, std::vector<Use>& out) const {
+    for (const Store& store : thread.buffer)
+      if (!behaviour_.is_private(store.address)) out.push_back({resource_of_word(store.address), true});
   }
 
   bool will_conflict(const MachineState& state, const std::vector<Use>& uses, uint32_t thread) const {
     const bool there = thread < state.threads.size() && state.threads[thread].there;
     if (there) {
       std::vector<Use> buffered;
-      for (const Store& store : state.threads[thread].buffer)
-        buffered.push_back({resource_of_word(store.address), true});
+      add_buffered(state.threads[thread], buffered);
       std::ranges::sort(buffered);
       if (conflict(uses, buffered)) return true;
       if (state.threads[thread].over) return false;
@@ -140,6 +146,9 @@ class Explorer {
     std::vector<std::vector<Use>> uses(count);
     for (uint32_t t = 0; t < count; ++t) {
       actions[t] = actions_of(state, t);
+      // Nobody can tell when a private store becomes visible.
+      for (const Action& action : actions[t])
+        if (action.flush && behaviour_.is_private(*action.flush)) return {action};
       uses[t] = next_uses(state, t);
     }
     std::vector<Action> best;
@@ -246,6 +255,10 @@ class Explorer {
     if (!run.schedule_complete) return "a run of more steps than can be kept";
     std::vector<uint32_t> numbers;
     for (const ScheduleThread& thread : run.schedule.threads) numbers.push_back(behaviour_.thread(thread.name));
+    for (const std::vector<heddle_event>* events : {&run.kept_events, &run.event_data})
+      for (const heddle_event& each : *events)
+        if (each.kind < HEDDLE_EVENT_sync && each.size != 0 && each.size <= kLargestAccess)
+          behaviour_.note_use(numbers[each.thread], each.address, each.size);
     MachineState state = machine_.begin();
     size_t event = 0, data = 0;
     for (size_t i = 0; i < run.schedule.steps.size(); ++i) {
@@ -324,6 +337,7 @@ class Explorer {
   std::vector<Frame> stack_;
   std::unordered_set<Hash128> visited_, ends_;
   ExploreResult result_;
+  uint64_t shared_ = 0;  // words of memory, when the pass began
   bool over_ = false;
 };
 

@@ -10,7 +10,6 @@ namespace {
 
 constexpr size_t kMostBuffered = 64;            // as the runtime
 constexpr uint64_t kSerialThread = UINT64_MAX;  // PTHREAD_BARRIER_SERIAL_THREAD
-constexpr uint64_t kLargest = 1 << 16;          // bytes of an access or a block that is followed word by word
 constexpr uint64_t kPrefersWriters = 2;         // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
 constexpr uint64_t kNotNow = UINT64_MAX;        // result of a semaphore that has to wait
 
@@ -87,11 +86,12 @@ std::string Machine::not_covered(const heddle_event& event) const {
       if (event.kind == HEDDLE_EVENT_write && event.order != HEDDLE_ORDER_seq_cst &&
           model_ != MemoryModel::sc && event.address % 8 + event.size > 8)
         return "a store of more than a word, with store buffers";
-      return event.size > kLargest ? "a very large access" : "";
+      return event.size > kLargestAccess ? "a very large access" : "";
     case HEDDLE_EVENT_fence:
       return "";
     case HEDDLE_EVENT_call:
-      if (event.order == HEDDLE_CALL_frees && event.size > kLargest) return "the end of a very large block";
+      if (event.order == HEDDLE_CALL_frees && event.size > kLargestAccess)
+        return "the end of a very large block";
       return event.order == HEDDLE_CALL_object ? "a library function with a state of its own" : "";
     default:
       break;
@@ -178,6 +178,7 @@ std::optional<uint64_t> Machine::load(const MachineState& state, uint32_t thread
 }
 
 void Machine::store(MachineState& state, uint64_t address, uint64_t size, uint64_t value) const {
+  if (behaviour_.is_private(address)) return;
   const uint64_t base = address & ~uint64_t{7};
   const unsigned shift = 8 * (address - base);
   const uint64_t mask = mask_of(size) << shift;
@@ -480,17 +481,24 @@ void Machine::apply(MachineState& state, uint32_t thread, const Operation& opera
   }
 }
 
+bool Machine::is_private(const Operation& operation) const {
+  return (operation.kind == HEDDLE_EVENT_read || operation.kind == HEDDLE_EVENT_update) &&
+         behaviour_.is_private(operation.address);
+}
+
 // Of large operations: the one whose reads are as memory is now. How far a library function reads depends on
 // what it reads, so there is one at most.
 const Behaviour::Edge* Machine::next_edge(const MachineState& state, uint32_t thread) const {
   const NodeId at = state.threads[thread].node;
   const Behaviour::Node& node = behaviour_.node(at);
   if (!node.operation.is_large()) {
+    if (is_private(node.operation)) return node.edges.empty() ? nullptr : &node.edges.front();
     const std::optional<uint64_t> in = input(state, thread, node.operation);
     return in ? behaviour_.edge(at, *in) : nullptr;
   }
   const auto holds = [&](const Piece& piece) {
-    return load(state, thread, piece.address, piece.size) == piece.value;
+    return behaviour_.is_private(piece.address) ||
+           load(state, thread, piece.address, piece.size) == piece.value;
   };
   const auto found = std::ranges::find_if(
       node.edges, [&](const Behaviour::Edge& edge) { return std::ranges::all_of(edge.read, holds); });
@@ -558,6 +566,7 @@ std::string Machine::pending(const MachineState& state, const heddle_event& even
 
 // What is in memory must be what was read; what nobody has written is learned.
 bool Machine::agrees(const MachineState& state, uint32_t thread, const Piece& piece) {
+  if (behaviour_.is_private(piece.address)) return true;
   if (const std::optional<uint64_t> expected = load(state, thread, piece.address, piece.size))
     return *expected == piece.value;
   Word& word = initial_.get(piece.address & ~uint64_t{7});
@@ -602,6 +611,9 @@ std::string Machine::follow(MachineState& state, const heddle_event& event, std:
       return fmt::format("the result of synchronisation of kind {} was {:#x}, and should have been {:#x}",
                          event.kind - HEDDLE_EVENT_sync, edge.input, expected);
   }
+  if (is_private(operation) && !behaviour_.node(at).edges.empty() &&
+      behaviour_.node(at).edges[0].input != edge.input)
+    return "memory that only one thread uses is not always the same after the same inputs";
   const NodeId to = behaviour_.add_edge(at, edge);
   if (to == kUnknownNode) return "a thread wrote something else after the same inputs";
   apply(state, thread, operation, edge);

@@ -120,6 +120,7 @@ class Machine {
 
  private:
   std::string not_covered(const heddle_event& event) const;
+  bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
   bool agrees(const MachineState& state, uint32_t thread, const Piece& piece);
   // What follows from the state as it is; null: no run has shown it.
   const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
