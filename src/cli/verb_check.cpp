@@ -60,7 +60,8 @@ ExitCode exit_code(const ExploreResult& result) {
   return result.end == ExploreResult::End::stopped ? exit_code_of(result.last) : ExitCode::undecided;
 }
 
-Json to_json(const ExploreResult& result, const std::vector<Found>& found) {
+Json to_json(const ExploreResult& result, const std::vector<Found>& found,
+             const std::vector<std::string>& assumed) {
   Json failures = Json::array();
   for (const Found& each : found)
     failures.push_back({{"failure", each.confirmation.best.failure->to_json()},
@@ -70,6 +71,7 @@ Json to_json(const ExploreResult& result, const std::vector<Found>& found) {
                         {"schedule", each.schedule}});
   return {{"verdict", verdict(result)},
           {"why", result.why},
+          {"assumed", assumed},
           {"executions", result.progress.executions},
           {"states", result.progress.states},
           {"outcomes", result.progress.ends},
@@ -91,7 +93,20 @@ void print_found(const Found& found) {
                shell_quote({found.schedule}));
 }
 
-void print_result(const ExploreResult& result, const std::vector<Found>& found, const CommonOptions& common) {
+// What the verdict rests on beside the exploration itself.
+std::vector<std::string> assumptions(const ExploreResult& result, const ProgramExecutor& executor) {
+  std::vector<std::string> out;
+  if (result.progress.awaits)
+    out.push_back(
+        fmt::format("a loop that reads the same {} times in a row waits for other threads", kRoundsOfWaiting));
+  if (!executor.renewal_reason().empty())
+    out.push_back(
+        fmt::format("calls of the system have no effect on other threads ({})", executor.renewal_reason()));
+  return out;
+}
+
+void print_result(const ExploreResult& result, const std::vector<Found>& found,
+                  const std::vector<std::string>& assumed, const CommonOptions& common) {
   for (const Found& each : found) print_found(each);
   const ExploreProgress& progress = result.progress;
   const std::string counts = fmt::format("{}, {}, {}", counted(progress.executions, "execution"),
@@ -100,6 +115,7 @@ void print_result(const ExploreResult& result, const std::vector<Found>& found, 
     case ExploreResult::End::all:
       fmt::print(stderr, "heddle: safe: no interleaving fails ({} for the reads; {})\n",
                  counted(progress.ends, "outcome"), counts);
+      for (const std::string& each : assumed) fmt::print(stderr, "  assumed: {}\n", each);
       return;
     case ExploreResult::End::failure:
       if (!common.quiet) fmt::print(stderr, "  found after {}\n", counts);
@@ -158,9 +174,9 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   }
   line.clear();
   if (common.json)
-    print_json(to_json(result, found));
+    print_json(to_json(result, found, assumptions(result, executor)));
   else
-    print_result(result, found, common);
+    print_result(result, found, assumptions(result, executor), common);
   return exit_code(result);
 }
 

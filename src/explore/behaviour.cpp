@@ -55,8 +55,59 @@ NodeId Behaviour::add_edge(NodeId from, Edge added) {
   added.to = new_node(nodes_[from].thread, from);
   const bool is_large = !added.read.empty() || !added.written.empty();
   nodes_[from].edges.push_back(std::move(added));
+  count_rounds(nodes_[from].edges.back().to);
   if (is_large) note_uses(from, false);
   return nodes_[from].edges.back().to;
+}
+
+// ---- loops that wait
+
+const Behaviour::Edge& Behaviour::edge_to(NodeId node) const {
+  return *std::ranges::find(nodes_[nodes_[node].parent].edges, node, &Edge::to);
+}
+
+// The steps that lead to the two nodes: the same, and nobody can tell that they happened.
+bool Behaviour::is_same_quiet_step(NodeId left, NodeId right) const {
+  if (nodes_[left].parent == kUnknownNode || nodes_[right].parent == kUnknownNode) return false;
+  const Operation& operation = nodes_[nodes_[left].parent].operation;
+  if (operation != nodes_[nodes_[right].parent].operation || operation.is_large()) return false;
+  const Edge &one = edge_to(left), &other = edge_to(right);
+  if (one.input != other.input || one.output != other.output) return false;
+  switch (operation.kind) {
+    case HEDDLE_EVENT_read:
+    case HEDDLE_EVENT_fence:
+      return true;
+    case HEDDLE_EVENT_update:
+      return one.input == one.output;
+    case HEDDLE_EVENT_write:
+      return false;
+    default:
+      return operation.sync() == HEDDLE_SYNC_yield || one.input != 0;  // a try that failed
+  }
+}
+
+void Behaviour::count_rounds(NodeId node) {
+  constexpr uint32_t kLongestRound = 12;
+  std::vector<NodeId> before = {node};  // the last steps, the youngest first
+  while (before.size() < 2 * kLongestRound && nodes_[before.back()].parent != kUnknownNode)
+    before.push_back(nodes_[before.back()].parent);
+  for (uint32_t round = 1; 2 * round <= before.size(); ++round) {
+    bool same = true;
+    for (uint32_t i = 0; same && i < round; ++i) same = is_same_quiet_step(before[i], before[i + round]);
+    if (!same) continue;
+    const Node& last = nodes_[before[round]];
+    nodes_[node].round = round;
+    nodes_[node].rounds = 1 + (last.round == round ? last.rounds : 1);
+    return;
+  }
+}
+
+std::optional<uint64_t> Behaviour::awaits_change_of(NodeId at) const {
+  const Node& node = nodes_[at];
+  if (node.rounds < kRoundsOfWaiting) return std::nullopt;
+  NodeId first = at;  // the first step of the last round
+  for (uint32_t i = 1; i < node.round; ++i) first = nodes_[first].parent;
+  return edge_to(first).input;
 }
 
 bool Behaviour::is_private(uint64_t address) const {
@@ -159,9 +210,11 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
       add(resource_of_object(operation.address), true);
       return add(resource_of_object(operation.second), true);
     case HEDDLE_SYNC_yield:
-    case HEDDLE_SYNC_thread_self:
-    case HEDDLE_SYNC_thread_equal:
-    case HEDDLE_SYNC_attribute:
+    case HEDDLE_SYNC_thread_detach:
+    case HEDDLE_SYNC_thread_testcancel:
+    case HEDDLE_SYNC_thread_setcancel:
+    case HEDDLE_SYNC_key_get:
+    case HEDDLE_SYNC_key_set:
       return;
     default:
       return add(resource_of_object(operation.address), true);

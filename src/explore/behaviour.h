@@ -26,6 +26,9 @@
 
 namespace heddle {
 
+// Rounds of a loop that reads the same each time, until it counts as waiting for others.
+inline constexpr uint32_t kRoundsOfWaiting = 10;
+
 using NodeId = uint32_t;
 inline constexpr NodeId kUnknownNode = UINT32_MAX;  // no run has been there
 
@@ -79,6 +82,8 @@ class Behaviour {
     Operation operation;
     std::vector<Edge> edges;
     std::vector<Use> future;  // of this and all known operations behind it; sorted
+    // The last steps are rounds of a loop that changed nothing: how many steps a round has, how many rounds.
+    uint32_t round = 0, rounds = 0;
   };
 
   Behaviour();
@@ -98,6 +103,9 @@ class Behaviour {
   // The node behind; kUnknownNode: something else was done after this input before.
   NodeId add_edge(NodeId from, Edge edge);
 
+  // In a loop that only reads, and has gone round often: what has to come in so that it goes round once more.
+  std::optional<uint64_t> awaits_change_of(NodeId at) const;
+
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
   uint64_t changes() const { return changes_; }
@@ -116,6 +124,9 @@ class Behaviour {
     std::vector<std::pair<NodeId, bool>> uses;  // by it; whether they write
   };
 
+  const Edge& edge_to(NodeId node) const;
+  bool is_same_quiet_step(NodeId left, NodeId right) const;
+  void count_rounds(NodeId node);
   static void all_uses(const Node& node, std::vector<Use>& out);
   void note_uses(NodeId at, bool is_new);
   NodeId new_node(uint32_t thread, NodeId parent);

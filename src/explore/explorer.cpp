@@ -64,6 +64,7 @@ class Explorer {
         HEDDLE_TRY(execute());  // the path ends with the action
         if (over_ || behaviour_.shared() != shared_) break;
         if (machine_.perform(state, action) == Machine::Step::unknown) {
+          if (failed_) continue;  // it ends here
           end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
           break;
         }
@@ -132,15 +133,20 @@ class Explorer {
     return conflict(uses, behaviour_.node(there ? state.threads[thread].node : behaviour_.root(thread)).future);
   }
 
-  std::vector<Action> actions_of(const MachineState& state, uint32_t thread) const {
+  std::vector<Action> actions_of(const MachineState& state, uint32_t thread) {
     std::vector<Action> out;
     if (thread >= state.threads.size() || state.exited) return out;
-    if (machine_.is_enabled(state, thread)) out.push_back({.thread = thread});
+    if (machine_.is_enabled(state, thread)) {
+      if (machine_.is_awaiting(state, thread))
+        result_.progress.awaits = true;
+      else
+        out.push_back({.thread = thread});
+    }
     for (const Action& flush : machine_.flushes(state, thread)) out.push_back(flush);
     return out;
   }
 
-  std::vector<Action> chosen(const MachineState& state) const {
+  std::vector<Action> chosen(const MachineState& state) {
     const uint32_t count = behaviour_.thread_count();
     std::vector<std::vector<Action>> actions(count);
     std::vector<std::vector<Use>> uses(count);
@@ -227,6 +233,7 @@ class Explorer {
                                                   .keep_schedule = true,
                                                   .keep_events = true}));
     ++result_.progress.executions;
+    failed_ = run.outcome == Outcome::failed;
     look();
     switch (run.outcome) {
       case Outcome::passed:
@@ -338,6 +345,7 @@ class Explorer {
   std::unordered_set<Hash128> visited_, ends_;
   ExploreResult result_;
   uint64_t shared_ = 0;  // words of memory, when the pass began
+  bool failed_ = false;  // the last execution
   bool over_ = false;
 };
 

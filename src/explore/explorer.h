@@ -18,6 +18,9 @@
 //   on.
 //   - Every failure is shown by an execution. A state in which nobody can go on is executed to see whether the
 //     program stands still there too.
+//   - A thread that goes round a loop, reads the same each time and changes nothing, is taken to wait for a
+//   change
+//     after some rounds. That is an assumption (the loop might count), and is told.
 //   - Every execution is carried out by the machine as well; where they differ, the result is undecided.
 #pragma once
 
@@ -45,6 +48,7 @@ struct ExploreProgress {
   uint64_t states = 0;  // of the machine, in this pass
   uint64_t ends = 0;    // different inputs at the end of the program, in this pass
   uint64_t passes = 0;
+  bool awaits = false;  // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
   std::chrono::milliseconds elapsed{};
 };
 

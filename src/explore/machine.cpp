@@ -138,6 +138,11 @@ std::string Machine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_guard_acquire:
     case HEDDLE_SYNC_guard_release:
     case HEDDLE_SYNC_guard_abort:
+    case HEDDLE_SYNC_thread_detach:
+    case HEDDLE_SYNC_thread_testcancel:  // who cancels is not covered
+    case HEDDLE_SYNC_thread_setcancel:
+    case HEDDLE_SYNC_key_get:
+    case HEDDLE_SYNC_key_set:
     case HEDDLE_SYNC_yield:
     case HEDDLE_SYNC_process_exit:
       return "";
@@ -449,6 +454,10 @@ void Machine::apply(MachineState& state, uint32_t thread, const Operation& opera
     if (!only_reads || (operation.kind == HEDDLE_EVENT_call && std::ranges::any_of(edge.read, is_buffered)))
       drain(state, thread);
     for (const Piece& piece : edge.written) store(state, piece.address, piece.size, piece.value);
+    if (operation.kind == HEDDLE_EVENT_call && operation.order == HEDDLE_CALL_frees) {
+      const std::pair block(operation.address, operation.size);
+      state.freed.insert(std::ranges::lower_bound(state.freed, block), block);
+    }
     return;
   }
   switch (operation.kind) {
@@ -481,6 +490,21 @@ void Machine::apply(MachineState& state, uint32_t thread, const Operation& opera
   }
 }
 
+bool Machine::is_awaiting(const MachineState& state, uint32_t thread) const {
+  const NodeId at = state.threads[thread].node;
+  const std::optional<uint64_t> awaited = behaviour_.awaits_change_of(at);
+  const Operation& operation = behaviour_.node(at).operation;
+  return awaited && !operation.is_large() && !is_private(operation) &&
+         input(state, thread, operation) == awaited;
+}
+
+bool Machine::uses_freed(const MachineState& state, const Operation& operation) const {
+  const uint64_t end = operation.address + std::max<uint64_t>(operation.size, 1);
+  return operation.address != 0 && std::ranges::any_of(state.freed, [&](const auto& block) {
+           return operation.address < block.first + block.second && block.first < end;
+         });
+}
+
 bool Machine::is_private(const Operation& operation) const {
   return (operation.kind == HEDDLE_EVENT_read || operation.kind == HEDDLE_EVENT_update) &&
          behaviour_.is_private(operation.address);
@@ -491,6 +515,7 @@ bool Machine::is_private(const Operation& operation) const {
 const Behaviour::Edge* Machine::next_edge(const MachineState& state, uint32_t thread) const {
   const NodeId at = state.threads[thread].node;
   const Behaviour::Node& node = behaviour_.node(at);
+  if (uses_freed(state, node.operation)) return nullptr;
   if (!node.operation.is_large()) {
     if (is_private(node.operation)) return node.edges.empty() ? nullptr : &node.edges.front();
     const std::optional<uint64_t> in = input(state, thread, node.operation);
@@ -654,6 +679,7 @@ Hash128 Machine::hash(const MachineState& state) const {
     hasher.add(uint64_t{object.arrived} << 32 | object.round << 1 | object.done);
     for (const uint32_t waiter : object.queue) hasher.add(waiter);
   }
+  for (const auto& [address, size] : state.freed) hasher.add(address);
   return hasher.hash();
 }
 

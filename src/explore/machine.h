@@ -7,6 +7,8 @@
 // named, never guessed. Every run that a behaviour is learned from is carried out here too (check.h): where the
 // two differ, the machine is not used.
 //
+// What uses memory that was freed is never known beforehand: it is to be executed, and fails.
+//
 // Memory that nobody has written is as the first run found it: known only where a run has read it.
 #pragma once
 
@@ -82,7 +84,8 @@ struct MachineState {
   std::vector<ThreadState> threads;
   ByAddress<Word> memory;
   ByAddress<SyncObject> objects;
-  bool exited = false;  // the process ended, well or not
+  std::vector<std::pair<uint64_t, uint64_t>> freed;  // blocks: address and size, in the order of addresses
+  bool exited = false;                               // the process ended, well or not
 };
 
 struct Action {
@@ -98,6 +101,7 @@ class Machine {
   MachineState begin() const;
 
   bool is_enabled(const MachineState& state, uint32_t thread) const;
+  bool is_awaiting(const MachineState& state, uint32_t thread) const;  // it would go on, to no end
   std::vector<Action> flushes(const MachineState& state, uint32_t thread) const;
   enum class Step : uint8_t { done, unknown };  // unknown: no run has shown what comes of it
   // requires: is_enabled(), or one of flushes(). Not done: nothing has changed.
@@ -121,6 +125,7 @@ class Machine {
  private:
   std::string not_covered(const heddle_event& event) const;
   bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
+  bool uses_freed(const MachineState& state, const Operation& operation) const;
   bool agrees(const MachineState& state, uint32_t thread, const Piece& piece);
   // What follows from the state as it is; null: no run has shown it.
   const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
