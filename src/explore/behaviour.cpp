@@ -41,7 +41,7 @@ bool Behaviour::add_state(NodeId at, State state) {
   Node& node = nodes_[at];
   if (node.state == State::unknown) {
     node.state = state;
-    changes_ += state == State::failed;
+    changes_ += state == State::failed || state == State::exits;
   }
   return node.state == state;
 }
@@ -204,7 +204,7 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
     case HEDDLE_SYNC_thread_begin:
     case HEDDLE_SYNC_thread_end:
       return add(resource_of_thread(node.thread), true);
-    case HEDDLE_SYNC_process_exit:  // cuts others short, who then have done less than in other orders
+    case HEDDLE_SYNC_process_exit:  // exit handlers begin; nobody else can tell
       return;
     case HEDDLE_SYNC_cond_wait:
       add(resource_of_object(operation.address), true);

@@ -74,6 +74,7 @@ class Behaviour {
     goes_on,  // `operation`
     over,     // the thread has ended
     failed,   // the program fails here
+    exits,    // the process ends here, and all is well
   };
   struct Node {
     State state = State::unknown;

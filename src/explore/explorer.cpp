@@ -304,10 +304,18 @@ class Explorer {
     }
     for (const heddle_event& pending : run.pending_events)
       if (std::string why = machine_.pending(state, pending, numbers); !why.empty()) return why;
-    if (run.outcome == Outcome::failed && run.failure->kind != "deadlock" && run.failure->kind != "lost-wakeup")
+    const auto end_at = [&](uint32_t thread, Behaviour::State how) {
+      if (numbers[thread] < state.threads.size() && state.threads[numbers[thread]].there)
+        behaviour_.add_state(state.threads[numbers[thread]].node, how);
+    };
+    if (run.outcome == Outcome::passed) {
+      for (const heddle_event& each : run.kept_events)
+        if (each.kind == int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_process_exit)
+          end_at(each.thread, Behaviour::State::exits);
+    } else if (run.failure->kind != "deadlock" && run.failure->kind != "lost-wakeup") {
       for (uint32_t t = 0; t < numbers.size(); ++t)
-        if (run.schedule.threads[t].name == run.thread && state.threads[numbers[t]].there)
-          behaviour_.add_state(state.threads[numbers[t]].node, Behaviour::State::failed);
+        if (run.schedule.threads[t].name == run.thread) end_at(t, Behaviour::State::failed);
+    }
     return "";
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "replay/failure.h"
+
 namespace heddle {
 namespace {
 
@@ -25,6 +27,10 @@ bool reads_later(const Behaviour::Node& node, uint64_t resource) {
   const auto at = std::ranges::lower_bound(node.future, Use{resource, false});
   // An update counts as a write and reads; a plain write does too here, at no loss but of equal states.
   return at != node.future.end() && at->resource == resource;
+}
+
+bool ends_process(Behaviour::State state) {
+  return state == Behaviour::State::failed || state == Behaviour::State::exits;
 }
 
 const SyncObject kUntouched;
@@ -147,7 +153,8 @@ std::string Machine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_process_exit:
       return "";
     default:
-      return fmt::format("synchronisation of a kind that is not followed ({})", event.kind - HEDDLE_EVENT_sync);
+      return fmt::format("synchronisation of a kind that is not followed ({})",
+                         sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}));
   }
 }
 
@@ -426,9 +433,6 @@ void Machine::apply_sync(MachineState& state, uint32_t thread, const Operation& 
     case HEDDLE_SYNC_thread_end:
       self.over = true;
       return;
-    case HEDDLE_SYNC_process_exit:
-      state.exited = true;
-      return;
     default:
       return;
   }
@@ -539,17 +543,14 @@ Machine::Step Machine::perform(MachineState& state, const Action& action) const 
   if (edge == nullptr) return Step::unknown;
   apply(state, action.thread, behaviour_.node(state.threads[action.thread].node).operation, *edge);
   state.threads[action.thread].node = edge->to;
-  state.exited |= behaviour_.node(edge->to).state == Behaviour::State::failed;
+  state.exited |= ends_process(behaviour_.node(edge->to).state);
   return Step::done;
 }
 
 bool Machine::ends_all(const MachineState& state, uint32_t thread) const {
   if (!is_enabled(state, thread)) return false;
-  const NodeId at = state.threads[thread].node;
-  const Operation& operation = behaviour_.node(at).operation;
-  if (operation.is_sync() && operation.sync() == HEDDLE_SYNC_process_exit) return true;
   const Behaviour::Edge* edge = next_edge(state, thread);
-  return edge != nullptr && behaviour_.node(edge->to).state == Behaviour::State::failed;
+  return edge != nullptr && ends_process(behaviour_.node(edge->to).state);
 }
 
 // ---- learning from runs
@@ -633,8 +634,8 @@ std::string Machine::follow(MachineState& state, const heddle_event& event, std:
   } else {
     edge.input = operation.is_sync() ? event.after : 0;
     if (const uint64_t expected = *input(state, thread, operation); expected != edge.input)
-      return fmt::format("the result of synchronisation of kind {} was {:#x}, and should have been {:#x}",
-                         event.kind - HEDDLE_EVENT_sync, edge.input, expected);
+      return fmt::format("the result of {} was {:#x}, and should have been {:#x}",
+                         sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}), edge.input, expected);
   }
   if (is_private(operation) && !behaviour_.node(at).edges.empty() &&
       behaviour_.node(at).edges[0].input != edge.input)

@@ -107,7 +107,7 @@ class Machine {
   // requires: is_enabled(), or one of flushes(). Not done: nothing has changed.
   Step perform(MachineState& state, const Action& action) const;
   void flush(MachineState& state, uint32_t thread, uint64_t address) const;
-  // It leaves the process or, as far as is known, fails: nobody does anything after that.
+  // As far as is known the process ends with it: nobody does anything after that.
   bool ends_all(const MachineState& state, uint32_t thread) const;
   bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
 

@@ -365,7 +365,8 @@ class SmallExecutor : public Executor {
       flush(t, 0);
     }
     for (uint32_t t = 0; t < world.thread_count(); ++t)
-      if (world.is_alive(t) && world.failed != t) out.pending_events.push_back(world.next(t));
+      if (world.is_alive(t) && world.failed != t && !(world.exited && t == 0))
+        out.pending_events.push_back(world.next(t));
     if (world.failed) {
       out.outcome = Outcome::failed;
       out.failure = Failure{.kind = "assert", .identity = fmt::format("assert {}", *world.failed)};
