@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "explore/persistent_set.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
@@ -26,6 +27,7 @@ class Explorer {
         options_(options),
         tell_(progress),
         machine_(behaviour_, options.rules.memory_model),
+        choice_(behaviour_, machine_),
         start_(Clock::now()) {}
 
   Result<ExploreResult> run() {
@@ -90,93 +92,12 @@ class Explorer {
         return {};
       }
     }
-    stack_.back().actions = chosen(here);
+    stack_.back().actions = choice_.find(here, result_.progress.awaits);
     if (!stack_.back().actions.empty()) return {};
     if (ends_.insert(Machine::inputs_hash(here)).second) ++result_.progress.ends;
     const auto waits = [&](const ThreadState& thread) { return thread.there && !thread.over; };
     if (!here.exited && std::ranges::any_of(here.threads, waits)) HEDDLE_TRY(execute());
     return {};
-  }
-
-  // ---- who goes on
-
-  // What a thread does next, with the stores that may become visible.
-  std::vector<Use> next_uses(const MachineState& state, uint32_t thread) const {
-    std::vector<Use> out;
-    if (thread >= state.threads.size() || !state.threads[thread].there) {
-      out.push_back({resource_of_thread(thread), true});
-      return out;
-    }
-    const ThreadState& self = state.threads[thread];
-    const Behaviour::Node& node = behaviour_.node(self.node);
-    if (!self.over && node.state == Behaviour::State::goes_on && !machine_.buffers(node.operation))
-      behaviour_.uses(node, out);
-    add_buffered(self, out);
-    std::ranges::sort(out);
-    return out;
-  }
-
-  void add_buffered(const ThreadState& thread, std::vector<Use>& out) const {
-    for (const Store& store : thread.buffer)
-      if (!behaviour_.is_private(store.address)) out.push_back({resource_of_word(store.address), true});
-  }
-
-  bool will_conflict(const MachineState& state, const std::vector<Use>& uses, uint32_t thread) const {
-    const bool there = thread < state.threads.size() && state.threads[thread].there;
-    if (there) {
-      std::vector<Use> buffered;
-      add_buffered(state.threads[thread], buffered);
-      std::ranges::sort(buffered);
-      if (conflict(uses, buffered)) return true;
-      if (state.threads[thread].over) return false;
-    }
-    return conflict(uses, behaviour_.node(there ? state.threads[thread].node : behaviour_.root(thread)).future);
-  }
-
-  std::vector<Action> actions_of(const MachineState& state, uint32_t thread) {
-    std::vector<Action> out;
-    if (thread >= state.threads.size() || state.exited) return out;
-    if (machine_.is_enabled(state, thread)) {
-      if (machine_.is_awaiting(state, thread))
-        result_.progress.awaits = true;
-      else
-        out.push_back({.thread = thread});
-    }
-    for (const Action& flush : machine_.flushes(state, thread)) out.push_back(flush);
-    return out;
-  }
-
-  std::vector<Action> chosen(const MachineState& state) {
-    const uint32_t count = behaviour_.thread_count();
-    std::vector<std::vector<Action>> actions(count);
-    std::vector<std::vector<Use>> uses(count);
-    for (uint32_t t = 0; t < count; ++t) {
-      actions[t] = actions_of(state, t);
-      // Nobody can tell when a private store becomes visible.
-      for (const Action& action : actions[t])
-        if (action.flush && behaviour_.is_private(*action.flush)) return {action};
-      uses[t] = next_uses(state, t);
-    }
-    std::vector<Action> best;
-    for (uint32_t first = 0; first < count; ++first) {
-      if (actions[first].empty()) continue;
-      std::vector<uint32_t> members = {first};
-      std::vector<bool> inside(count);
-      inside[first] = true;
-      std::vector<Action> all;
-      for (size_t i = 0; i < members.size() && (best.empty() || all.size() < best.size()); ++i) {
-        all.insert(all.end(), actions[members[i]].begin(), actions[members[i]].end());
-        const bool ends_all = machine_.ends_all(state, members[i]);
-        for (uint32_t t = 0; t < count; ++t) {
-          if (inside[t] || !(ends_all || will_conflict(state, uses[members[i]], t))) continue;
-          inside[t] = true;
-          members.push_back(t);
-        }
-      }
-      if (best.empty() || all.size() < best.size()) best = std::move(all);
-      if (best.size() == 1) break;
-    }
-    return best;
   }
 
   // ---- executions
@@ -347,6 +268,7 @@ class Explorer {
   const std::function<void(const ExploreProgress&)>& tell_;
   Behaviour behaviour_;
   Machine machine_;
+  PersistentSet choice_;
   const Clock::time_point start_;
   ScheduleHeader header_;
   std::vector<Frame> stack_;

@@ -9,11 +9,12 @@
 //
 //   - States are visited once: a fingerprint has where each thread stands in its tree, the memory that is read
 //     later, buffers and synchronisation objects.
-//   - At each state a persistent set of threads goes on: closed under "somebody else will do something that
-//     conflicts with what this one does next". What threads will do is taken from their trees, which know only
-//     what was seen. Whatever is learned later may make an earlier choice too small: therefore the search is
-//     repeated until a whole pass learns nothing. Then every choice was right: the first conflict that had been
-//     overlooked would be reached, in a different order, behind the choice itself, and would be in the tree.
+//   - At each state a persistent set of threads and buffers goes on (persistent_set.h). What threads will do is
+//   taken
+//     from their trees, which know only what was seen. Whatever is learned later may make an earlier choice too
+//     small: therefore the search is repeated until a whole pass learns nothing. Then every choice was right:
+//     the first conflict that had been overlooked would be reached, in a different order, behind the choice
+//     itself, and would be in the tree.
 //   - What ends the process (a failure, main's return) cuts the others short: where it is next, everybody goes
 //   on.
 //   - Every failure is shown by an execution. A state in which nobody can go on is executed to see whether the

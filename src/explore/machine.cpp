@@ -209,19 +209,18 @@ bool Machine::buffers(const Operation& operation) const {
          operation.order != HEDDLE_ORDER_seq_cst;
 }
 
+bool Machine::holds_back(const Store& older, const Store& younger) const {
+  return model_ == MemoryModel::tso || overlap(older, younger) || older.number < younger.barrier;
+}
+
 std::vector<Action> Machine::flushes(const MachineState& state, uint32_t thread) const {
   std::vector<Action> out;
   const std::vector<Store>& buffer = state.threads[thread].buffer;
-  for (size_t i = 0; i < buffer.size(); ++i) {
-    if (i > 0) {
-      if (model_ == MemoryModel::tso) break;
-      // The oldest of each place; nothing that overlaps or must come first before it.
-      const auto holds_back = [&](const Store& older) {
-        return overlap(older, buffer[i]) || older.number < buffer[i].barrier;
-      };
-      if (std::any_of(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(i), holds_back)) continue;
-    }
-    out.push_back({.thread = thread, .flush = buffer[i].address});
+  for (auto store = buffer.begin(); store != buffer.end(); ++store) {
+    const auto waits_for = [&](const Store& older) { return holds_back(older, *store); };
+    if (std::none_of(buffer.begin(), store, waits_for))
+      out.push_back({.thread = thread, .flush = store->address});
+    if (model_ == MemoryModel::tso) break;
   }
   return out;
 }

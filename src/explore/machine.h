@@ -102,6 +102,7 @@ class Machine {
 
   bool is_enabled(const MachineState& state, uint32_t thread) const;
   bool is_awaiting(const MachineState& state, uint32_t thread) const;  // it would go on, to no end
+  bool holds_back(const Store& older, const Store& younger) const;     // of one thread
   std::vector<Action> flushes(const MachineState& state, uint32_t thread) const;
   enum class Step : uint8_t { done, unknown };  // unknown: no run has shown what comes of it
   // requires: is_enabled(), or one of flushes(). Not done: nothing has changed.

@@ -1,0 +1,135 @@
+#include "explore/persistent_set.h"
+
+#include <algorithm>
+
+namespace heddle {
+namespace {
+
+bool is_there(const MachineState& state, uint32_t thread) {
+  return thread < state.threads.size() && state.threads[thread].there;
+}
+
+}  // namespace
+
+void PersistentSet::describe_thread(const MachineState& state, uint32_t thread, bool& awaits) {
+  Member& member = members_[thread];
+  member.actions.clear();
+  member.uses.clear();
+  if (!is_there(state, thread)) {
+    member.uses.push_back({resource_of_thread(thread), true});
+    return;
+  }
+  const ThreadState& self = state.threads[thread];
+  const Behaviour::Node& node = behaviour_.node(self.node);
+  if (self.over || state.exited || node.state != Behaviour::State::goes_on) return;
+  if (machine_.is_enabled(state, thread)) {
+    if (machine_.is_awaiting(state, thread))
+      awaits = true;
+    else
+      member.actions.push_back({.thread = thread});
+  }
+  if (machine_.buffers(node.operation)) return;
+  behaviour_.uses(node, member.uses);
+  if (node.operation.kind != HEDDLE_EVENT_read)  // may empty the buffer
+    for (const Store& store : self.buffer) member.uses.push_back({resource_of_word(store.address), true});
+  std::ranges::sort(member.uses);
+}
+
+void PersistentSet::describe_buffers(const MachineState& state) {
+  for (uint32_t t = 0; t < count_; ++t) {
+    Member& member = members_[count_ + t];
+    member.actions.clear();
+    member.uses.clear();
+    member.stores.clear();
+    member.wanted.clear();
+    if (!is_there(state, t) || state.exited) continue;
+    for (const Store& store : state.threads[t].buffer)
+      member.stores.push_back({resource_of_word(store.address), true});
+    std::ranges::sort(member.stores);
+    member.wanted.resize(member.stores.size());
+  }
+  while (want_more(state)) {
+  }
+  for (uint32_t t = 0; t < count_; ++t) {
+    Member& member = members_[count_ + t];
+    if (member.wanted.empty()) continue;
+    const std::vector<Store>& buffer = state.threads[t].buffer;
+    for (const Action& flush : machine_.flushes(state, t)) {
+      const auto store = std::ranges::find(buffer, *flush.flush, &Store::address);
+      if (member.wanted[static_cast<size_t>(store - buffer.begin())]) member.actions.push_back(flush);
+    }
+  }
+}
+
+// Which stores somebody could tell if they became visible now: who touches the memory next, what becomes
+// visible there from another buffer (the thread itself may read that then), what has to come before such a
+// store. `uses` of buffers grow. Answers whether there was one more.
+bool PersistentSet::want_more(const MachineState& state) {
+  bool more = false;
+  for (uint32_t t = 0; t < count_; ++t) {
+    Member& member = members_[count_ + t];
+    for (size_t i = member.wanted.size(); i-- > 0;) {
+      const std::vector<Store>& buffer = state.threads[t].buffer;
+      const std::vector<Use> use = {{resource_of_word(buffer[i].address), true}};
+      bool wanted = false;
+      for (size_t other = 0; other < members_.size() && !wanted; ++other)
+        wanted = other % count_ != t && conflict(use, members_[other].uses);
+      for (size_t younger = i + 1; younger < buffer.size() && !wanted; ++younger)
+        wanted = member.wanted[younger] && machine_.holds_back(buffer[i], buffer[younger]);
+      if (!wanted || member.wanted[i]) continue;
+      member.wanted[i] = more = true;
+      member.uses.insert(std::ranges::lower_bound(member.uses, use[0]), use[0]);
+    }
+  }
+  return more;
+}
+
+bool PersistentSet::will_conflict(const MachineState& state, const std::vector<Use>& uses,
+                                  size_t member) const {
+  if (member >= count_) return conflict(uses, members_[member].stores);
+  const auto thread = static_cast<uint32_t>(member);
+  if (!is_there(state, thread)) return conflict(uses, behaviour_.node(behaviour_.root(thread)).future);
+  return !state.threads[thread].over && conflict(uses, behaviour_.node(state.threads[thread].node).future);
+}
+
+// Not all of it when it has `most` actions: then it is not wanted.
+std::vector<Action> PersistentSet::closed_set(const MachineState& state, size_t first, size_t most) {
+  std::vector<size_t> inside = {first};
+  std::vector<bool> is_inside(members_.size());
+  is_inside[first] = true;
+  std::vector<Action> actions;
+  for (size_t i = 0; i < inside.size() && actions.size() < most; ++i) {
+    const size_t each = inside[i];
+    actions.insert(actions.end(), members_[each].actions.begin(), members_[each].actions.end());
+    const bool ends_all = each < count_ && machine_.ends_all(state, static_cast<uint32_t>(each));
+    for (size_t other = 0; other < members_.size(); ++other) {
+      const bool own_buffer = other == each + count_ || each == other + count_;
+      if (is_inside[other] || !(ends_all || (!own_buffer && will_conflict(state, members_[each].uses, other))))
+        continue;
+      is_inside[other] = true;
+      inside.push_back(other);
+    }
+  }
+  return actions;
+}
+
+std::vector<Action> PersistentSet::find(const MachineState& state, bool& awaits) {
+  count_ = behaviour_.thread_count();
+  members_.resize(2 * count_);
+  for (uint32_t t = 0; t < count_; ++t) {
+    if (is_there(state, t) && !state.exited)
+      for (const Action& flush : machine_.flushes(state, t))
+        if (behaviour_.is_private(*flush.flush)) return {flush};
+    describe_thread(state, t, awaits);
+  }
+  describe_buffers(state);
+  std::vector<Action> best;
+  for (size_t first = 0; first < members_.size() && best.size() != 1; ++first) {
+    if (members_[first].actions.empty()) continue;
+    std::vector<Action> found = closed_set(state, first, best.empty() ? SIZE_MAX : best.size());
+    if (best.empty() || found.size() < best.size()) best = std::move(found);
+  }
+  return best;
+}
+
+}  // namespace heddle
