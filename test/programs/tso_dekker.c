@@ -1,13 +1,15 @@
 // Dekker's mutual exclusion; each of two threads increments a counter under it, twice.
 //
 // The bug: right under sequential consistency, broken under TSO: "I want to enter" waits in the store buffer
-// while the other thread's wish is read, and both enter. Repaired with sequentially consistent accesses.
+// while the other thread's wish is read, and both enter. Also, a late store of `turn` overwrites the other's last
+// one, and a thread waits for a turn that never comes. Repaired with sequentially consistent accesses.
 //
 // HEDDLE-FAILURE: assert
 // HEDDLE-MODEL: tso
 // HEDDLE-PATTERN: store-buffer
 // HEDDLE-DECISIVE: B A each thread reads the other's wish before that has become visible
 // HEDDLE-SMALL: no
+// HEDDLE-ALSO: livelock
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
