@@ -96,7 +96,10 @@ class Explorer {
     if (!stack_.back().actions.empty()) return {};
     if (ends_.insert(Machine::inputs_hash(here)).second) ++result_.progress.ends;
     const auto waits = [&](const ThreadState& thread) { return thread.there && !thread.over; };
-    if (!here.exited && std::ranges::any_of(here.threads, waits)) HEDDLE_TRY(execute());
+    if (here.exited || std::ranges::none_of(here.threads, waits)) return {};
+    HEDDLE_TRY(execute());
+    if (!over_ && !failed_ && behaviour_.shared() == shared_)
+      end(ExploreResult::End::not_covered, "the program goes on where every thread seemed to wait");
     return {};
   }
 

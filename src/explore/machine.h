@@ -4,8 +4,8 @@
 // Covered: accesses and library functions whose memory is known, the end of heap blocks; mutexes (normal,
 // recursive, error-checking), spin locks, read-write locks without preference, condition variables, barriers
 // and semaphores without time limits, creation and joining of threads, once-only initialisation. What is not is
-// named, never guessed. Every run that a behaviour is learned from is carried out here too (check.h): where the
-// two differ, the machine is not used.
+// named, never guessed. Every run that a behaviour is learned from is carried out here too (explorer.h): where
+// the two differ, the machine is not used.
 //
 // What uses memory that was freed is never known beforehand: it is to be executed, and fails.
 //
