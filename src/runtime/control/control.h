@@ -237,9 +237,17 @@ void rt_heap_reset(void);
 bool rt_mapping_place(const void* at, struct heddle_place* place);
 
 /* ---- files (files.c) */
-/* When nothing can run: waits in earnest until a descriptor that a thread waits for is ready, but only for some
- * milliseconds when a timed wait could end instead (`briefly`). False: nothing became ready. */
-bool rt_wait_for_files(bool briefly);
+/* Waits in earnest until a descriptor is ready that a thread waits for (null: any thread); -1: for ever. False:
+ * nothing became ready, or only threads of this process could make it so. */
+bool rt_wait_for_files(const struct rt_thread* only, int milliseconds);
+/* Whether reading from this descriptor may wait; waiting until a call that reads (POLLIN) or writes does not
+ * (false: a signal came first); and what the call returned: -errno or a result. errno stays as it is. */
+bool rt_file_may_wait(int file);
+bool rt_before_file_call(int file, short events);
+void rt_finish_file_call(long result);
+bool rt_waits_inside(
+    const struct rt_thread* thread);            /* for files, and only threads of this process can end it */
+bool rt_peer_is_inside(int file, short events); /* peers.c: nobody outside can end a wait for it */
 
 /* ---- the original of a function that this runtime defines */
 void* rt_real(const char* name);
@@ -299,10 +307,10 @@ void rt_guide_begin_execution(void);
 void rt_guide_performed(const struct rt_thread* self); /* its op */
 uint64_t rt_guide_count(const struct rt_thread* thread, uint32_t site, enum heddle_step_target target);
 /* access.c */
-void rt_settle(struct rt_thread* self);                     /* the value of the last access is known now */
+void rt_settle(struct rt_thread* self); /* the value of the last access is known now */
 void rt_access_begin_execution(void);
 void rt_keep_event(struct rt_thread* self);                 /* plan.keep_events */
-void rt_keep_pending(const struct rt_thread* but); /* at the end: what each thread would do next */
+void rt_keep_pending(const struct rt_thread* but);          /* at the end: what each thread would do next */
 void rt_keep_value(struct rt_thread* self, uint64_t value); /* of the event kept last; `after` of updates */
 /* Recognises spin loops; `frame` is the stack pointer: recursion makes progress. */
 void rt_note_read(struct rt_thread* self, uint32_t site, const void* at, const void* frame, uint64_t value);

@@ -5,8 +5,8 @@
  * made, which does not wait any more. Time-outs are virtual (clock.c). Regular files never wait: calls on them
  * go through, as does what is written to standard output and error, which heddle reads.
  *
- * Left to the system: connecting, which rarely waits; MSG_WAITALL; what the C library reads and writes for
- * itself (fread, getline). heddle names such a call when it does wait.
+ * Left to the system: connecting, which rarely waits; MSG_WAITALL; what the C library writes for itself. heddle
+ * names such a call when it does wait. What the C library reads for itself: streams.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,6 @@
 #include "runtime/control/control.h"
 
 #define SECOND 1000000000ull
-#define BRIEFLY 5 /* milliseconds, see rt_wait_for_files() */
 #define FOREVER UINT64_MAX
 
 /* What a thread waits for; on its stack while it does (op.second). */
@@ -107,7 +106,7 @@ static long finish(long result) {
   return with_errno(result);
 }
 
-static bool may_wait(int file) {
+bool rt_file_may_wait(int file) {
   struct stat status;
   return RT_SYS2(SYS_fstat, file, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) &&
          !S_ISBLK(status.st_mode);
@@ -130,9 +129,19 @@ static bool before_call(int file, short events, bool dont_wait) {
   return true;
 }
 
+bool rt_before_file_call(int file, short events) {
+  return before_call(file, events, false);
+}
+
+void rt_finish_file_call(long result) {
+  const int before = errno;
+  finish(result);
+  errno = before;
+}
+
 #define READING(file, dont_wait, call)                                           \
   do {                                                                           \
-    if (!rt.active || !may_wait(file)) return with_errno(call);                  \
+    if (!rt.active || !rt_file_may_wait(file)) return with_errno(call);          \
     return before_call(file, POLLIN, dont_wait) ? finish(call) : finish(-EINTR); \
   } while (0)
 
@@ -192,7 +201,7 @@ ssize_t __recvfrom_chk(int file, void* buffer, size_t size, size_t room, int fla
 
 /* ---- writing */
 static bool never_waits(int file) {
-  return !rt.active || (file >= 0 && file <= STDERR_FILENO) || !may_wait(file);
+  return !rt.active || (file >= 0 && file <= STDERR_FILENO) || !rt_file_may_wait(file);
 }
 
 #define WRITING(file, dont_wait, call)                                            \
@@ -419,6 +428,7 @@ int epoll_pwait2(int file, struct epoll_event* events, int limit, const struct t
 
 /* ---- when everything waits: the other end may be outside of the program */
 #define MAX_FILES 4096
+#define ON_THE_WAY 50 /* milliseconds: what was sent over a loopback connection may arrive a little later */
 RT_STATE static struct pollfd all_files[MAX_FILES];
 
 static struct file_wait* wait_of(const struct rt_thread* thread) {
@@ -426,20 +436,34 @@ static struct file_wait* wait_of(const struct rt_thread* thread) {
                                                                       : NULL;
 }
 
-bool rt_wait_for_files(bool briefly) {
+static bool waits_inside(const struct file_wait* wait) {
+  for (uint64_t file = 0; file < wait->count; ++file)
+    if (!rt_peer_is_inside(wait->files[file].fd, wait->files[file].events)) return false;
+  return true;
+}
+
+bool rt_waits_inside(const struct rt_thread* thread) {
+  const struct file_wait* wait = wait_of(thread);
+  return wait != NULL && waits_inside(wait);
+}
+
+bool rt_wait_for_files(const struct rt_thread* only, int milliseconds) {
   uint64_t count = 0;
+  bool inside = true;
   const struct rt_thread* first = NULL;
   for (uint32_t i = 0; i < rt.live_count; ++i) {
     const struct rt_thread* thread = &rt.threads[rt.live[i]];
     const struct file_wait* wait = wait_of(thread);
-    if (wait == NULL) continue;
+    if (wait == NULL || (only != NULL && thread != only)) continue;
     if (first == NULL) first = thread;
+    inside = inside && waits_inside(wait);
     for (uint64_t file = 0; file < wait->count && count < MAX_FILES; ++file)
       all_files[count++] = wait->files[file];
   }
   if (count == 0) return false;
   heddle_control_blocking(first->op.site, "poll");
-  const long ready = RT_SYS3(SYS_poll, all_files, count, briefly ? BRIEFLY : -1);
+  if (inside && (milliseconds < 0 || milliseconds > ON_THE_WAY)) milliseconds = ON_THE_WAY;
+  const long ready = RT_SYS3(SYS_poll, all_files, count, milliseconds);
   heddle_control_blocking_done();
   ++changes;
   if (ready == -EINTR)

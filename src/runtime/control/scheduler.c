@@ -31,6 +31,10 @@ RT_STATE static uint16_t* given_index; /* thread -> index in the given schedule 
 RT_STATE static uint64_t given_step, given_left;
 RT_STATE static uint32_t spinners;
 #define NO_THREAD 0xffffu
+/* Milliseconds for what may come from outside: where a timed wait could end instead, and where other threads
+ * could run. */
+#define BRIEFLY 5
+#define A_WHILE 300
 
 static struct heddle_step* steps_in(void) {
   return (struct heddle_step*)((char*)rt.block + rt.block->layout.steps_in);
@@ -257,6 +261,13 @@ static bool anything_enabled(void) {
   return false;
 }
 
+/* Whether what this thread waits for came from outside meanwhile. Where other threads could go on, it may be
+ * these that it waits for after all: then only for a while. */
+static bool comes_from_outside(const struct rt_thread* thread) {
+  return thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait &&
+         rt_wait_for_files(thread, anything_enabled() ? A_WHILE : -1);
+}
+
 static struct rt_thread* given_alive(const struct heddle_step* step) {
   const uint16_t index =
       step->thread < rt.block->layout.threads_in_count ? given_thread[step->thread] : NO_THREAD;
@@ -296,6 +307,23 @@ static struct rt_store* store_towards(const struct rt_thread* thread, const stru
   return store;
 }
 
+/* A thread waits for what others send it through a file, of which who made the order knew nothing: the next of
+ * them goes on instead. What it does early counts when the order comes to it (is_reached). */
+static bool others_go_on(const struct rt_thread* waiting, struct rt_action* action) {
+  if (waiting->op.kind != HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait) return false;
+  for (uint64_t at = given_step; at < rt.plan.steps; ++at) {
+    const struct heddle_step* step = &steps_in()[at];
+    if (step->kind != HEDDLE_STEP_run_to || step->thread >= rt.block->layout.threads_in_count) continue;
+    const uint16_t index = given_thread[step->thread];
+    if (index == NO_THREAD || is_reached(step)) continue;
+    struct rt_thread* thread = &rt.threads[index];
+    if (thread == waiting || thread->state != RT_ALIVE || !rt_enabled(thread)) continue;
+    action->thread = thread;
+    return true;
+  }
+  return false;
+}
+
 /* Towards the present step by name; thread null: it is done. */
 static struct rt_action next_towards(const struct heddle_step* step) {
   struct rt_action action = {.kind = HEDDLE_STEP_run, .thread = NULL};
@@ -315,7 +343,8 @@ static struct rt_action next_towards(const struct heddle_step* step) {
   if (rt_enabled(thread) && !times_out) return action;
   if (times_out || thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_sleep) {
     action.kind = HEDDLE_STEP_timeout;
-  } else if (thread->op.kind != HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait || !rt_wait_for_files(false)) {
+  } else if (!(rt_waits_inside(thread) && others_go_on(thread, &action)) && !comes_from_outside(thread) &&
+             !others_go_on(thread, &action)) {
     if (!anything_enabled() && given_step == rt.plan.steps) rt_standstill();
     diverge("the thread waits and does not come to this event");
   }
@@ -347,8 +376,7 @@ static struct rt_action next_given(void) {
   struct rt_action action = {.kind = (enum heddle_step_kind)step->kind, .thread = thread};
   switch (step->kind) {
     case HEDDLE_STEP_run:
-      if (!rt_enabled(thread) &&
-          !(thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait && rt_wait_for_files(false))) {
+      if (!rt_enabled(thread) && !comes_from_outside(thread)) {
         if (!anything_enabled() && given_step == rt.plan.steps) rt_standstill();
         diverge("the thread waits and cannot perform this event");
       }
@@ -403,7 +431,7 @@ static struct rt_action choose_by_strategy(struct rt_thread* self) {
       for (uint32_t i = 0; i < rt.live_count; ++i) add_flushes(&rt.threads[rt.live[i]], &count);
     if (count == 0) {
       const struct rt_action timeout = earliest_timeout();
-      if (rt_wait_for_files(timeout.thread != NULL)) continue;
+      if (rt_wait_for_files(NULL, timeout.thread != NULL ? BRIEFLY : -1)) continue;
       if (timeout.thread == NULL) rt_standstill();
       return timeout;
     }
