@@ -1,0 +1,396 @@
+#include "build/code_map.h"
+
+#include <fmt/core.h>
+#include <llvm/BinaryFormat/ELF.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/Object/ELFObjectFile.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+
+#include "abi/model_section.h"
+#include "base/files.h"
+#include "build/compile_module.h"
+#include "build/numbered_module.h"
+#include "image/elf_file.h"
+#include "image/model_record.h"
+
+namespace heddle {
+
+namespace {
+
+using llvm::object::ELF64LEObjectFile;
+using llvm::object::ELFSectionRef;
+
+// A function of an object file, and what of its bytes the linker decides.
+struct ObjectFunction {
+  std::string name;
+  uint64_t section = 0, offset = 0;
+  std::string bytes;
+  std::vector<bool> open;  // by byte: filled in or rewritten by the linker
+};
+
+// How far before and behind its place a relocation lets the linker write: calls and loads by the global offset
+// table and accesses to thread-local storage are rewritten whole where the symbol turns out to be near.
+std::pair<int, int> reach_of(uint64_t type) {
+  switch (type) {
+    case llvm::ELF::R_X86_64_64:
+    case llvm::ELF::R_X86_64_TPOFF64:
+    case llvm::ELF::R_X86_64_DTPOFF64:
+      return {0, 8};
+    case llvm::ELF::R_X86_64_GOTPCREL:
+    case llvm::ELF::R_X86_64_GOTPCRELX:
+    case llvm::ELF::R_X86_64_REX_GOTPCRELX:
+    case llvm::ELF::R_X86_64_GOTTPOFF:
+      return {3, 4};
+    case llvm::ELF::R_X86_64_TLSGD:
+    case llvm::ELF::R_X86_64_TLSLD:
+    case llvm::ELF::R_X86_64_GOTPC32_TLSDESC:
+    case llvm::ELF::R_X86_64_TLSDESC_CALL:
+      return {4, 12};
+    default:
+      return {0, 4};
+  }
+}
+
+template <class T>
+bool is_missing(llvm::Expected<T>& value) {
+  if (value) return false;
+  llvm::consumeError(value.takeError());
+  return true;
+}
+
+std::vector<ObjectFunction> functions_of(const ELF64LEObjectFile& object) {
+  std::vector<ObjectFunction> functions;
+  std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> relocations;  // section: offset, type
+  for (const ELFSectionRef section : object.sections()) {
+    llvm::Expected<llvm::object::section_iterator> target = section.getRelocatedSection();
+    if (is_missing(target) || *target == object.section_end()) continue;
+    for (const auto& relocation : section.relocations())
+      relocations.emplace((*target)->getIndex(), std::pair(relocation.getOffset(), relocation.getType()));
+  }
+  for (const llvm::object::ELFSymbolRef symbol : object.symbols()) {
+    if (symbol.getELFType() != llvm::ELF::STT_FUNC) continue;
+    llvm::Expected<llvm::object::section_iterator> section = symbol.getSection();
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    llvm::Expected<uint64_t> value = symbol.getValue();
+    if (is_missing(section) || is_missing(name) || is_missing(value) || *section == object.section_end())
+      continue;
+    llvm::Expected<llvm::StringRef> contents = (*section)->getContents();
+    if (is_missing(contents)) continue;
+    ObjectFunction function{.name = name->str(),
+                            .section = (*section)->getIndex(),
+                            .offset = *value,
+                            .bytes = contents->substr(*value, symbol.getSize()).str(),
+                            .open = {}};
+    function.open.resize(function.bytes.size());
+    const auto [first, last] = relocations.equal_range(function.section);
+    for (auto at = first; at != last; ++at) {
+      const auto [before, behind] = reach_of(at->second.second);
+      for (int i = -before; i < behind; ++i) {
+        const uint64_t place = at->second.first + static_cast<uint64_t>(i) - function.offset;
+        if (place < function.open.size()) function.open[place] = true;
+      }
+    }
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
+bool same_code(const ObjectFunction& function, std::string_view code) {
+  if (function.bytes.size() != code.size()) return false;
+  for (size_t i = 0; i < code.size(); ++i)
+    if (!function.open[i] && function.bytes[i] != code[i]) return false;
+  return true;
+}
+
+// Where a function was written in the source, which linking leaves alone.
+std::string origin_of(const llvm::Function& function) {
+  const llvm::DISubprogram* scope = function.getSubprogram();
+  return scope != nullptr
+             ? fmt::format("{}:{}:{}", scope->getFilename().str(), scope->getLine(), scope->getName().str())
+             : "";
+}
+
+std::string shape_of(const llvm::Function& function) {
+  std::string shape;
+  for (const llvm::BasicBlock& block : function) {
+    for (const llvm::Instruction& instruction : block)
+      if (!llvm::isa<llvm::DbgInfoIntrinsic>(instruction)) shape += static_cast<char>(instruction.getOpcode());
+    shape += '|';
+  }
+  return shape;
+}
+
+}  // namespace
+
+class CodeMapBuilder {
+ public:
+  CodeMapBuilder(const Program& program, const ElfFile& executable) : program_(program) {
+    for (const llvm::Function& function : program.module()) {
+      if (function.isDeclaration()) continue;
+      const llvm::StringRef name = function.getName();
+      by_name_.emplace(name.str(), &function);
+      // Linking gives local functions that meet a number.
+      if (const size_t dot = name.rfind('.'); function.hasLocalLinkage() && dot != llvm::StringRef::npos)
+        by_name_.emplace(name.substr(0, dot).str(), &function);
+    }
+    for (ElfSymbol& symbol : executable.functions())
+      if (symbol.size != 0) symbols_.emplace(symbol.name, std::pair(symbol.address, symbol.size));
+  }
+
+  Result<void> set_text(const fs::path& executable) {
+    file_ = HEDDLE_TRY(read_file(executable));
+    auto object =
+        llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(file_, executable.string()));
+    if (!object) return Error{.what = llvm::toString(object.takeError()), .where = executable};
+    for (const ELFSectionRef section : (*object)->sections()) {
+      if ((section.getFlags() & llvm::ELF::SHF_EXECINSTR) == 0) continue;
+      if (auto contents = section.getContents())
+        code_sections_.emplace(section.getAddress(), contents->str());
+      else
+        llvm::consumeError(contents.takeError());
+    }
+    return {};
+  }
+
+  Result<void> add_unit(const ModelRecord& record, const TranslationUnit& unit, const fs::path& folder) {
+    llvm::LLVMContext context;
+    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(record.body, unit.source), context);
+    if (!module) return Error{.what = llvm::toString(module.takeError()), .where = unit.source};
+    std::unordered_map<std::string, const llvm::Function*> linked;  // this unit's function: the program's
+    for (const llvm::Function& function : **module)
+      if (!function.isDeclaration())
+        if (const llvm::Function* found = find_linked(function)) linked[function.getName().str()] = found;
+    const std::vector<NumberedInstruction> numbered = number_instructions(**module);
+    const fs::path bitcode = folder / "unit.bc", object = folder / "unit.o";
+    std::string bytes;
+    llvm::raw_string_ostream stream(bytes);
+    llvm::WriteBitcodeToFile(**module, stream, /*ShouldPreserveUseListOrder=*/true);
+    HEDDLE_TRY(write_file(bitcode, bytes));
+    HEDDLE_TRY(compile_module(bitcode, unit, object));
+    return add_object(HEDDLE_TRY(read_file(object)), unit, numbered, linked);
+  }
+
+  CodeMap finish() {
+    std::ranges::sort(map_.functions_, {}, [](const FunctionCode& f) { return f.range.begin; });
+    std::ranges::sort(map_.rows_, {}, [](const CodeMap::Row& row) { return row.range.begin; });
+    for (const CodeMap::Row& row : map_.rows_) map_.code_.emplace(row.instruction, row.range);
+    return std::move(map_);
+  }
+
+ private:
+  struct Placed {
+    uint64_t section, offset, size, address;
+    FunctionId function;
+  };
+
+  const llvm::Function* find_linked(const llvm::Function& function) {
+    const auto [first, last] = by_name_.equal_range(function.getName().str());
+    const llvm::Function* best = nullptr;
+    for (auto at = first; at != last; ++at) {
+      const llvm::Function* candidate = at->second;
+      if (candidate->hasLocalLinkage() != function.hasLocalLinkage()) continue;
+      if (function.hasLocalLinkage() && taken_.contains(candidate)) continue;
+      if (best != nullptr && program_.id_of(*best).index() < program_.id_of(*candidate).index()) continue;
+      if (origin_of(*candidate) == origin_of(function) && shape_of(*candidate) == shape_of(function))
+        best = candidate;
+    }
+    if (best != nullptr) taken_.insert(best);
+    return best;
+  }
+
+  std::string_view code_at(uint64_t address, uint64_t size) const {
+    auto section = code_sections_.upper_bound(address);
+    if (section == code_sections_.begin()) return {};
+    --section;
+    const uint64_t offset = address - section->first;
+    if (offset > section->second.size() || size > section->second.size() - offset) return {};
+    return std::string_view(section->second).substr(offset, size);
+  }
+
+  // The first place that nobody has taken: units, and what each of them brings, stand in the order of the link.
+  std::optional<uint64_t> place_of(const ObjectFunction& function) {
+    std::vector<uint64_t> addresses;
+    const auto [first, last] = symbols_.equal_range(function.name);
+    for (auto at = first; at != last; ++at) addresses.push_back(at->second.first);
+    std::ranges::sort(addresses);
+    for (const uint64_t address : addresses)
+      if (!placed_.contains(address) && same_code(function, code_at(address, function.bytes.size()))) {
+        placed_.insert(address);
+        return address;
+      }
+    return std::nullopt;
+  }
+
+  Result<void> add_object(const std::string& bytes, const TranslationUnit& unit,
+                          const std::vector<NumberedInstruction>& numbered,
+                          const std::unordered_map<std::string, const llvm::Function*>& linked) {
+    auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(bytes, unit.source));
+    if (!file) return Error{.what = llvm::toString(file.takeError()), .where = unit.source};
+    const auto* object = llvm::dyn_cast<ELF64LEObjectFile>(file->get());
+    if (object == nullptr) return Error{.what = "clang made no x86-64 object", .where = unit.source};
+    std::vector<Placed> placed;
+    for (const ObjectFunction& function : functions_of(*object)) {
+      const auto found = linked.find(function.name);
+      if (found == linked.end()) continue;  // another unit's body was linked
+      const std::optional<uint64_t> address = place_of(function);
+      if (address)
+        placed.push_back({function.section, function.offset, function.bytes.size(), *address,
+                          program_.id_of(*found->second)});
+      else if (symbols_.contains(function.name) && !known_.contains(found->second))
+        map_.differing_.push_back(function.name);
+      if (address) known_.insert(found->second);
+    }
+    read_debug_information(*object, numbered, placed);
+    return {};
+  }
+
+  const Placed* placed_at(const std::vector<Placed>& placed, uint64_t section, uint64_t offset) const {
+    for (const Placed& function : placed)
+      if (function.section == section && offset >= function.offset && offset - function.offset < function.size)
+        return &function;
+    return nullptr;
+  }
+
+  std::optional<InstructionId> program_instruction(const NumberedInstruction& numbered, FunctionId function) {
+    std::vector<const llvm::Instruction*>& list = counted_[function.index()];
+    if (list.empty()) list = counted_instructions(program_.function(function));
+    if (numbered.position >= list.size()) return std::nullopt;
+    return program_.id_of(*list[numbered.position]);
+  }
+
+  void read_debug_information(const ELF64LEObjectFile& object, const std::vector<NumberedInstruction>& numbered,
+                              const std::vector<Placed>& placed) {
+    const std::unique_ptr<llvm::DWARFContext> dwarf = llvm::DWARFContext::create(object);
+    for (const std::unique_ptr<llvm::DWARFUnit>& unit : dwarf->compile_units()) {
+      if (const llvm::DWARFDebugLine::LineTable* lines = dwarf->getLineTableForUnit(unit.get()))
+        read_lines(*lines, numbered, placed);
+      read_functions(unit->getUnitDIE(false), numbered, placed);
+    }
+  }
+
+  void read_lines(const llvm::DWARFDebugLine::LineTable& lines,
+                  const std::vector<NumberedInstruction>& numbered, const std::vector<Placed>& placed) {
+    for (size_t i = 0; i + 1 < lines.Rows.size(); ++i) {
+      const auto& row = lines.Rows[i];
+      const auto& next = lines.Rows[i + 1];
+      if (row.EndSequence || row.Line == 0 || row.Line > numbered.size() ||
+          next.Address.Address <= row.Address.Address)
+        continue;
+      const Placed* function = placed_at(placed, row.Address.SectionIndex, row.Address.Address);
+      if (function == nullptr) continue;
+      const std::optional<InstructionId> instruction =
+          program_instruction(numbered[row.Line - 1], function->function);
+      if (!instruction) continue;
+      const uint64_t shift = function->address - function->offset;
+      map_.rows_.push_back({{row.Address.Address + shift, next.Address.Address + shift}, instruction->value});
+    }
+  }
+
+  static std::vector<uint8_t> block_of(const llvm::DWARFFormValue& value) {
+    const auto block = value.getAsBlock();
+    return block ? std::vector<uint8_t>(block->begin(), block->end()) : std::vector<uint8_t>();
+  }
+
+  void read_functions(const llvm::DWARFDie& unit, const std::vector<NumberedInstruction>& numbered,
+                      const std::vector<Placed>& placed) {
+    for (const llvm::DWARFDie& function : unit.children()) {
+      uint64_t low = 0, high = 0, section = 0;
+      if (function.getTag() != llvm::dwarf::DW_TAG_subprogram || !function.getLowAndHighPC(low, high, section))
+        continue;
+      const Placed* place = placed_at(placed, section, low);
+      if (place == nullptr) continue;
+      FunctionCode code{.range = {place->address, place->address + place->size},
+                        .function = place->function,
+                        .frame_base = {}};
+      if (const auto base = function.find(llvm::dwarf::DW_AT_frame_base)) code.frame_base = block_of(*base);
+      map_.functions_.push_back(std::move(code));
+      const uint64_t shift = place->address - place->offset;
+      for (const llvm::DWARFDie& child : function.children()) read_variable(child, numbered, *place, shift);
+    }
+  }
+
+  void read_variable(const llvm::DWARFDie& variable, const std::vector<NumberedInstruction>& numbered,
+                     const Placed& place, uint64_t shift) {
+    const char* name = variable.getShortName();
+    if (variable.getTag() != llvm::dwarf::DW_TAG_variable || name == nullptr) return;
+    const auto number = static_cast<size_t>(std::strtoull(name, nullptr, 10));
+    if (number == 0 || number > numbered.size()) return;
+    const std::optional<InstructionId> value = program_instruction(numbered[number - 1], place.function);
+    auto locations = variable.getLocations(llvm::dwarf::DW_AT_location);
+    if (is_missing(locations) || !value) return;
+    for (const llvm::DWARFLocationExpression& location : *locations) {
+      ValueLocation out{.range = {place.address, place.address + place.size},
+                        .expression = {location.Expr.begin(), location.Expr.end()}};
+      if (location.Range) out.range = {location.Range->LowPC + shift, location.Range->HighPC + shift};
+      map_.locations_[value->value].push_back(std::move(out));
+    }
+  }
+
+  const Program& program_;
+  std::string file_;
+  std::map<uint64_t, std::string> code_sections_;
+  std::unordered_multimap<std::string, const llvm::Function*> by_name_;
+  std::unordered_multimap<std::string, std::pair<uint64_t, uint64_t>> symbols_;
+  std::set<const llvm::Function*> taken_, known_;
+  std::set<uint64_t> placed_;
+  std::map<size_t, std::vector<const llvm::Instruction*>> counted_;
+  CodeMap map_;
+};
+
+Result<CodeMap> CodeMap::make(const Program& program) {
+  const ElfFile executable = HEDDLE_TRY(ElfFile::open(program.binary()));
+  if (!executable.has_symbol_table())
+    return Error{.what = "the executable is stripped: its code cannot be matched with the model inside",
+                 .where = program.binary(),
+                 .next = "give the file as it was linked, with its symbol table"};
+  const std::optional<std::string_view> section = executable.section(HEDDLE_SECTION_MODULE);
+  if (!section) return Error{.what = "there is no program model inside", .where = program.binary()};
+  const std::vector<ModelRecord> records = HEDDLE_TRY(decode_records(*section, program.binary().string()));
+  CodeMapBuilder builder(program, executable);
+  HEDDLE_TRY(builder.set_text(program.binary()));
+  const TempFolder folder = HEDDLE_TRY(TempFolder::create());
+  for (size_t i = 0; i < records.size() && i < program.units().size(); ++i)
+    HEDDLE_TRY(builder.add_unit(records[i], program.units()[i], folder.path()));
+  return builder.finish();
+}
+
+const FunctionCode* CodeMap::code_at(uint64_t address) const {
+  const auto behind =
+      std::ranges::upper_bound(functions_, address, {}, [](const FunctionCode& f) { return f.range.begin; });
+  if (behind == functions_.begin() || address >= std::prev(behind)->range.end) return nullptr;
+  return &*std::prev(behind);
+}
+
+std::optional<FunctionId> CodeMap::function_at(uint64_t address) const {
+  const FunctionCode* code = code_at(address);
+  return code != nullptr ? std::optional(code->function) : std::nullopt;
+}
+
+std::optional<InstructionId> CodeMap::instruction_at(uint64_t address) const {
+  const auto behind =
+      std::ranges::upper_bound(rows_, address, {}, [](const Row& row) { return row.range.begin; });
+  if (behind == rows_.begin() || address >= std::prev(behind)->range.end) return std::nullopt;
+  return InstructionId(std::prev(behind)->instruction);
+}
+
+std::vector<CodeRange> CodeMap::code_of(InstructionId instruction) const {
+  std::vector<CodeRange> ranges;
+  const auto [first, last] = code_.equal_range(instruction.value);
+  for (auto at = first; at != last; ++at) ranges.push_back(at->second);
+  return ranges;
+}
+
+const std::vector<ValueLocation>& CodeMap::locations_of(InstructionId value) const {
+  static const std::vector<ValueLocation> none;
+  const auto found = locations_.find(value.value);
+  return found != locations_.end() ? found->second : none;
+}
+
+}  // namespace heddle

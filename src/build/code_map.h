@@ -1,0 +1,72 @@
+// From machine code of an executable to instructions of the canonical program, and back.
+//
+// The executable has no debug information that could tell (nobody need ask for any), and lines are too coarse.
+// But the module inside it is what code generation saw, so generating the code again with one line number per
+// instruction (numbered_module.h) gives the same bytes with a line table that is the map. Every function is
+// compared with the executable byte by byte, but for what the linker fills in; one that differs is left out and
+// named (`differing`).
+//
+// Addresses are those of the file: the load address is subtracted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "program/program.h"
+
+namespace heddle {
+
+struct CodeRange {
+  uint64_t begin = 0, end = 0;
+
+  friend bool operator==(const CodeRange&, const CodeRange&) = default;
+};
+
+// Where a value lives while code of the range runs: the bytes of a DWARF expression.
+struct ValueLocation {
+  CodeRange range;
+  std::vector<uint8_t> expression;
+};
+
+struct FunctionCode {
+  CodeRange range;
+  FunctionId function;
+  std::vector<uint8_t> frame_base;  // DWARF expression that DW_OP_fbreg counts from
+};
+
+class CodeMap {
+ public:
+  // Compiles all translation units again: about as long as their code generation took.
+  static Result<CodeMap> make(const Program& program);
+
+  std::optional<FunctionId> function_at(uint64_t address) const;
+  const FunctionCode* code_at(uint64_t address) const;
+  // Nothing: outside the program, or code that stands for several instructions (merged tails) or for none.
+  std::optional<InstructionId> instruction_at(uint64_t address) const;
+  // Code of an instruction, ascending; several ranges where code generation duplicated it, none where it left
+  // nothing.
+  std::vector<CodeRange> code_of(InstructionId instruction) const;
+  // Of header values of loops, of local variables in memory; empty when it is not known.
+  const std::vector<ValueLocation>& locations_of(InstructionId value) const;
+
+  const std::vector<FunctionCode>& functions() const { return functions_; }  // ascending
+  const std::vector<std::string>& differing() const { return differing_; }
+
+ private:
+  friend class CodeMapBuilder;
+  struct Row {
+    CodeRange range;
+    uint32_t instruction;
+  };
+  std::vector<FunctionCode> functions_;
+  std::vector<Row> rows_;  // ascending, without overlaps
+  std::multimap<uint32_t, CodeRange> code_;
+  std::map<uint32_t, std::vector<ValueLocation>> locations_;
+  std::vector<std::string> differing_;
+};
+
+}  // namespace heddle

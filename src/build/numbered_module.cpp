@@ -1,0 +1,91 @@
+#include "build/numbered_module.h"
+
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+namespace heddle {
+namespace {
+
+class Numbering {
+ public:
+  explicit Numbering(llvm::Module& module) : module_(module), builder_(module) {
+    file_ = builder_.createFile("numbered", ".");
+    unit_ = builder_.createCompileUnit(llvm::dwarf::DW_LANG_C, file_, "heddle", false, "", 0, "",
+                                       llvm::DICompileUnit::FullDebug);
+    word_ = builder_.createBasicType("word", 64, llvm::dwarf::DW_ATE_unsigned);
+    type_ = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
+  }
+
+  std::vector<NumberedInstruction> run() {
+    module_.setModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    for (llvm::Function& function : module_)
+      if (!function.isDeclaration()) number(function);
+    builder_.finalize();
+    return std::move(numbered_);
+  }
+
+ private:
+  void number(llvm::Function& function) {
+    llvm::DISubprogram* scope = builder_.createFunction(
+        unit_, function.getName(), function.getName(), file_, 0, type_, 0, llvm::DINode::FlagZero,
+        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+    function.setSubprogram(scope);
+    uint32_t position = 0;
+    std::vector<std::pair<llvm::Instruction*, uint32_t>> named;
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& instruction : block) {
+        numbered_.push_back({&function, position++});
+        const auto line = static_cast<uint32_t>(numbered_.size());
+        instruction.setDebugLoc(llvm::DILocation::get(module_.getContext(), line, 0, scope));
+        if (wants_name(instruction)) named.emplace_back(&instruction, line);
+      }
+    for (const auto& [instruction, line] : named) name(*instruction, line, scope);
+  }
+
+  static bool wants_name(const llvm::Instruction& instruction) {
+    if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
+    return llvm::isa<llvm::PHINode>(instruction) &&
+           (instruction.getType()->isIntegerTy() || instruction.getType()->isPointerTy()) &&
+           instruction.getType()->getPrimitiveSizeInBits() <= 64;
+  }
+
+  void name(llvm::Instruction& instruction, uint32_t line, llvm::DISubprogram* scope) {
+    llvm::DILocalVariable* variable =
+        builder_.createAutoVariable(scope, std::to_string(line), file_, 1, word_, /*AlwaysPreserve=*/true);
+    llvm::DILocation* at = llvm::DILocation::get(module_.getContext(), 0, 0, scope);
+    llvm::BasicBlock* block = instruction.getParent();
+    if (llvm::isa<llvm::AllocaInst>(instruction))
+      builder_.insertDeclare(&instruction, variable, builder_.createExpression(), at,
+                             instruction.getNextNode());
+    else
+      builder_.insertDbgValueIntrinsic(&instruction, variable, builder_.createExpression(), at,
+                                       &*block->getFirstInsertionPt());
+  }
+
+  llvm::Module& module_;
+  llvm::DIBuilder builder_;
+  llvm::DIFile* file_;
+  llvm::DICompileUnit* unit_;
+  llvm::DIBasicType* word_;
+  llvm::DISubroutineType* type_;
+  std::vector<NumberedInstruction> numbered_;
+};
+
+}  // namespace
+
+std::vector<const llvm::Instruction*> counted_instructions(const llvm::Function& function) {
+  std::vector<const llvm::Instruction*> counted;
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& instruction : block)
+      if (!llvm::isa<llvm::DbgInfoIntrinsic>(instruction)) counted.push_back(&instruction);
+  return counted;
+}
+
+std::vector<NumberedInstruction> number_instructions(llvm::Module& module) {
+  llvm::StripDebugInfo(module);
+  return Numbering(module).run();
+}
+
+}  // namespace heddle
