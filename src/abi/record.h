@@ -153,7 +153,8 @@ enum heddle_record_tag {
 /* A reference names an address that tends to come again: one byte i < 255: the address in place i of a table of 255 that
  * writer and reader keep per log (all 0 at first); 255: u64 address, which goes into place (address >> 3) % 255.
  * A stamp is a varint: time stamp counter minus that of the stamp before it in this log (begin_tsc at first), divided
- * by 32; the reader adds 32 times that. */
+ * by HEDDLE_RECORD_STAMP_UNIT; the reader multiplies it: what it gets is less than a unit too early. */
+#define HEDDLE_RECORD_STAMP_UNIT 32
 
 /* ---- the file `process` */
 enum heddle_record_failure { /* struct heddle_record_process, failure */

@@ -26,4 +26,10 @@ void add_solve_options(CLI::App& verb, SolveOptions& options) {
   verb.add_option("--program", options.program, "The executable, when it is not where it was recorded");
 }
 
+std::string clock_use_text(const ClockUse& use) {
+  if (!use.clocks) return "without the recorded clocks";
+  return use.slack > kClockSlack ? fmt::format("with the recorded clocks to within {} ticks", use.slack)
+                                 : "with the recorded clocks";
+}
+
 }  // namespace heddle

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/verb.h"
+#include "solve/problem.h"
 
 namespace heddle {
 
@@ -16,5 +17,8 @@ struct SolveOptions {
 
 // But for --memory-model, whose default differs.
 void add_solve_options(CLI::App& verb, SolveOptions& options);
+
+// "with the recorded clocks", or as exactly as they were taken.
+std::string clock_use_text(const ClockUse& use);
 
 }  // namespace heddle

@@ -137,7 +137,8 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
     Json statistics = Json::object();
     for (const auto& [name, number] : attempt.answer.statistics) statistics[name] = number;
     attempts.push_back({{"memory_model", text_of(attempt.model)},
-                        {"clocks", attempt.clocks},
+                        {"clocks", attempt.clocks.clocks},
+                        {"clock_slack", attempt.clocks.slack},
                         {"verdict", text_of(attempt.answer.verdict)},
                         {"seconds", static_cast<double>(attempt.solving.count()) / 1000},
                         {"switches", attempt.answer.switches},
@@ -169,8 +170,7 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
 
 void print_attempts(const ReproduceResult& result) {
   for (const ReproduceAttempt& attempt : result.attempts) {
-    fmt::print(stderr, "  {}, {} the recorded clocks: {}", text_of(attempt.model),
-               attempt.clocks ? "with" : "without",
+    fmt::print(stderr, "  {}, {}: {}", text_of(attempt.model), clock_use_text(attempt.clocks),
                attempt.answer.verdict == SolveVerdict::found ? "an order" : text_of(attempt.answer.verdict));
     if (!attempt.answer.why.empty()) fmt::print(stderr, " ({})", attempt.answer.why);
     fmt::print(stderr, " after {}", duration_text(attempt.solving));

@@ -59,6 +59,7 @@ Json to_json(const Problem& problem, const SolveAnswer& answer, double seconds) 
   return {{"verdict", text_of(answer.verdict)},
           {"memory_model", text_of(problem.model)},
           {"clocks", problem.clocks},
+          {"clock_slack", problem.clock_slack},
           {"seconds", seconds},
           {"preemptions", answer.preemptions},
           {"switches", answer.switches},
@@ -70,7 +71,7 @@ Json to_json(const Problem& problem, const SolveAnswer& answer, double seconds) 
 
 void print_answer(const Problem& problem, const SolveAnswer& answer, double seconds, const Options& given,
                   const CommonOptions& common) {
-  const std::string facts = problem.clocks ? " with the recorded clocks" : "";
+  const std::string facts = problem.clocks ? " " + clock_use_text({problem.clocks, problem.clock_slack}) : "";
   if (answer.verdict == SolveVerdict::found && !common.quiet)
     fmt::print("{}", order_text(*problem.trace, problem.model, answer.order,
                                 given.all ? answer.order.size() : kShownItems));
@@ -84,7 +85,6 @@ void print_answer(const Problem& problem, const SolveAnswer& answer, double seco
     case SolveVerdict::impossible:
       fmt::print(stderr, "heddle: proved impossible under {}{}; {:.2f} s\n", text_of(problem.model), facts,
                  seconds);
-      if (problem.clocks) fmt::print(stderr, "  next: heddle solve --no-clocks {}\n", given.file);
       break;
     case SolveVerdict::undecided:
       fmt::print(stderr, "heddle: undecided after {:.2f} s: {}\n", seconds, answer.why);
@@ -105,7 +105,9 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     return Error{.what = "there is no failure to explain",
                  .where = given.file,
                  .next = "heddle record --runs 1000 --chaos -- APP"};
-  const Problem problem{.trace = &trace, .model = rules.memory_model, .clocks = !given.solve.no_clocks};
+  const std::vector<ClockUse> uses = clock_uses(!given.solve.no_clocks);
+  Problem problem{.trace = &trace, .model = rules.memory_model};
+  problem.use(uses.front());
   if (!given.smt_lib.empty()) {
     const std::string formula = HEDDLE_TRY(smt_lib(problem, given.preemptions));
     HEDDLE_TRY(write_file(given.smt_lib, formula));
@@ -117,7 +119,12 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                                                       : HEDDLE_TRY(parse_duration(given.solve.time)));
   if (!given.solve.improve.empty()) limits.improve = HEDDLE_TRY(parse_duration(given.solve.improve));
   limits.progress = [&](const std::string& text) { line.show_now_and_then(text); };
-  SolveAnswer answer = engine->solve(problem, limits);
+  SolveAnswer answer;
+  for (const ClockUse& use : uses) {
+    problem.use(use);
+    answer = engine->solve(problem, limits);
+    if (answer.verdict != SolveVerdict::impossible) break;
+  }
   if (answer.verdict == SolveVerdict::impossible && !trace.exact) {
     answer.verdict = SolveVerdict::undecided;
     answer.why = "no order was found, but the trace is not exact: it proves nothing";
@@ -141,7 +148,7 @@ void add_solve(VerbSet& verbs) {
       "  heddle solve --engine search app.trace        with the fewest preemptions\n"
       "  heddle solve --smt-lib app.smt2 app.trace     the formula too, for any SMT solver\n"
       "  heddle solve --preemptions 1 app.trace        only orders with at most one\n"
-      "Exit codes: 0 an order was found, 11 there is none under the memory model (and the clocks), 12 "
+      "Exit codes: 0 an order was found, 11 there is none under the memory model , 12 "
       "undecided.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
   add_solve_options(*verb, options->solve);

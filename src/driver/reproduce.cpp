@@ -43,9 +43,19 @@ class Reproducer {
   Result<ReproduceResult> run() {
     for (const MemoryModel model : options_.models) {
       rules_.memory_model = model;
-      if (options_.clocks && HEDDLE_TRY(attempt(true))) break;
-      if (HEDDLE_TRY(attempt(false)) || result_.end != ReproduceResult::End::impossible) break;
+      for (const ClockUse& use : clock_uses(options_.clocks)) {
+        // More slack makes it no easier: only what it may have made impossible is tried again with more.
+        if (use.slack > kClockSlack && result_.attempts.back().answer.verdict != SolveVerdict::impossible)
+          continue;
+        if (HEDDLE_TRY(attempt(use))) return finished();
+      }
+      if (result_.end != ReproduceResult::End::impossible) break;
     }
+    return finished();
+  }
+
+ private:
+  Result<ReproduceResult> finished() {
     if (result_.end == ReproduceResult::End::impossible && !trace_.exact)
       result_.end = ReproduceResult::End::undecided;
     if (result_.end == ReproduceResult::End::reproduced) {
@@ -55,18 +65,18 @@ class Reproducer {
     return std::move(result_);
   }
 
- private:
   // Whether that was the end.
-  Result<bool> attempt(bool clocks) {
-    Problem problem{.trace = &trace_, .model = rules_.memory_model, .clocks = clocks};
+  Result<bool> attempt(const ClockUse& use) {
+    Problem problem{.trace = &trace_, .model = rules_.memory_model};
+    problem.use(use);
     const Clock::time_point begin = Clock::now();
     SolveLimits limits{.deadline = deadline_, .stop = &interrupt_flag(), .jobs = options_.jobs};
     // What the clocks leave is little: if that takes long, they are wrong.
-    if (clocks && deadline_) limits.deadline = begin + (*deadline_ - begin) / 2;
+    if (use.clocks && deadline_) limits.deadline = begin + (*deadline_ - begin) / 2;
     limits.improve = options_.improve;
     limits.progress = events_.progress;
     for (unsigned order = 0; order < options_.orders; ++order) {
-      ReproduceAttempt attempt{.model = problem.model, .clocks = clocks};
+      ReproduceAttempt attempt{.model = problem.model, .clocks = use};
       const Clock::time_point from = Clock::now();
       attempt.answer = engine_.solve(problem, limits);
       attempt.solving = std::chrono::duration_cast<milliseconds>(Clock::now() - from);
@@ -77,7 +87,7 @@ class Reproducer {
         if (HEDDLE_TRY(follow(problem, result_.attempts.back()))) return true;
         continue;
       }
-      const bool proved = verdict == SolveVerdict::impossible && !clocks;
+      const bool proved = verdict == SolveVerdict::impossible && !use.clocks;
       result_.end = proved ? ReproduceResult::End::impossible : ReproduceResult::End::undecided;
       return interrupted();
     }

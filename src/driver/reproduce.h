@@ -36,7 +36,7 @@ struct ReproduceOptions {
 // One problem that was given to the engine, and what became of its answer.
 struct ReproduceAttempt {
   MemoryModel model = MemoryModel::sc;
-  bool clocks = false;
+  ClockUse clocks;
   SolveAnswer answer;
   std::chrono::milliseconds solving{};
   std::string replay;  // of a found order: why the run is no result; empty: it is

@@ -40,5 +40,30 @@ TEST(Reproduce, WhatIsNotExactProvesNothing) {
   EXPECT_EQ(engine.models, (std::vector{MemoryModel::sc, MemoryModel::tso})) << "all the same, both are tried";
 }
 
+// It is possible only if the clocks may be wrong by much; then it takes too long.
+class ClocksMissByMuch : public Engine {
+ public:
+  std::string_view name() const override { return "clocks"; }
+  SolveAnswer solve(const Problem& problem, const SolveLimits&) override {
+    uses.emplace_back(problem.clocks, problem.clock_slack);
+    const bool strict = problem.clocks && problem.clock_slack < kLargeClockSlack;
+    return {.verdict = strict ? SolveVerdict::impossible : SolveVerdict::undecided};
+  }
+  std::vector<std::pair<bool, uint64_t>> uses;
+};
+
+TEST(Reproduce, AssumptionsAboutClocksAreDroppedOneByOne) {
+  Trace trace;
+  trace.threads.emplace_back();
+  trace.failure.kind = FailurePredicate::Kind::reached;
+  NothingRuns executor;
+  ClocksMissByMuch engine;
+  const Result<ReproduceResult> result = reproduce(trace, {}, engine, executor, {}, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->end, ReproduceResult::End::undecided);
+  using Uses = std::vector<std::pair<bool, uint64_t>>;
+  EXPECT_EQ(engine.uses, (Uses{{true, kClockSlack}, {true, kLargeClockSlack}, {false, 0}}));
+}
+
 }  // namespace
 }  // namespace heddle

@@ -3,8 +3,6 @@
 namespace heddle {
 namespace {
 
-constexpr uint64_t kStampUnit = 32;
-
 constexpr unsigned kSyncObjects[] = {0,
 #define HEDDLE_SYNC_OBJECTS(name, objects) objects,
                                      HEDDLE_SYNC_KINDS(HEDDLE_SYNC_OBJECTS)
@@ -37,7 +35,7 @@ std::optional<uint64_t> EntryReader::reference() {
 std::optional<uint64_t> EntryReader::stamp() {
   const std::optional<uint64_t> units = data_.varint();
   if (!units) return std::nullopt;
-  return tsc_ += *units * kStampUnit;
+  return tsc_ += *units * HEDDLE_RECORD_STAMP_UNIT;
 }
 
 std::optional<TwiceEntry> EntryReader::twice() {

@@ -123,8 +123,8 @@ class LogWriter {
   }
   std::string stamp(uint64_t tsc) {
     if (!clock) return "";
-    const uint64_t units = (tsc - tsc_) / 32;
-    tsc_ += units * 32;
+    const uint64_t units = (tsc - tsc_) / HEDDLE_RECORD_STAMP_UNIT;
+    tsc_ += units * HEDDLE_RECORD_STAMP_UNIT;
     return varint(units);
   }
   void entry(std::string bytes) {

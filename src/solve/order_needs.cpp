@@ -46,8 +46,9 @@ OrderNeeds::OrderNeeds(const Problem& problem) : begins_(problem.trace->threads.
       for (; fact != facts.end() && fact->after == EventRef{t, e}; ++fact)
         wanted[fact->before.thread] = std::max(wanted[fact->before.thread], fact->before.event + 1);
       const uint64_t low = threads[t].events[e].tsc_low;
+      const uint64_t over = low > problem.clock_slack ? low - problem.clock_slack : 0;
       for (uint32_t other = 0; other < ends.size(); ++other)
-        if (other != t && low != 0) wanted[other] = std::max(wanted[other], ends[other].events_before(low));
+        if (other != t && over != 0) wanted[other] = std::max(wanted[other], ends[other].events_before(over));
       for (uint32_t other = 0; other < threads.size(); ++other) {
         if (wanted[other] <= known[other]) continue;
         known[other] = wanted[other];

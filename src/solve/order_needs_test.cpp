@@ -56,6 +56,14 @@ TEST(OrderNeeds, ClocksPutWhatEndedBeforeWhatBegins) {
   for (uint32_t e = 0; e < 3; ++e) EXPECT_THAT(needs.of({0, e}), IsEmpty());
 }
 
+TEST(OrderNeeds, ClocksMayBeWrongByTheSlack) {
+  const Trace trace = two_threads({{1, 5}, {0, 0}, {5, 9}}, {{5, 6}, {8, 0}, {12, 15}});
+  const OrderNeeds needs({.trace = &trace, .clocks = true, .clock_slack = 3});
+  EXPECT_THAT(needs.of({1, 0}), IsEmpty());
+  EXPECT_THAT(needs.of({1, 1}), ElementsAre(OrderNeed{0, 1}));
+  EXPECT_THAT(needs.of({1, 2}), ElementsAre(OrderNeed{0, 3}));
+}
+
 TEST(OrderNeeds, OrdersAreJudgedByThem) {
   const Trace trace = two_threads();
   const Problem problem{.trace = &trace, .facts = {{.before = {0, 1}, .after = {1, 1}}}};

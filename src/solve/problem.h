@@ -43,13 +43,37 @@ struct ReadSource {
 };
 using ReadsFrom = std::vector<ReadSource>;
 
+// Ticks by which a stamp may miss what was done beside it. A processor reads its clock ahead of loads that
+// still wait for their data, and what it stores is seen by others only when it leaves the store buffer: a few
+// hundred ticks, seldom more. So stamps are first taken to be right but for that; if this leaves no order, for
+// much more; then not at all.
+inline constexpr uint64_t kClockSlack = 1024, kLargeClockSlack = 16 * kClockSlack;
+
+// Which of the recorded clocks' facts are assumed.
+struct ClockUse {
+  bool clocks = false;
+  uint64_t slack = 0;
+};
+
+// In the order in which they are tried: less is assumed each time.
+inline std::vector<ClockUse> clock_uses(bool has_clocks) {
+  if (!has_clocks) return {{}};
+  return {{.clocks = true, .slack = kClockSlack}, {.clocks = true, .slack = kLargeClockSlack}, {}};
+}
+
 struct Problem {
   const Trace* trace = nullptr;  // requires: check_trace(); outlives the problem
   MemoryModel model = MemoryModel::sc;
-  bool clocks = false;  // an event whose tsc_high is not above another's tsc_low comes before it (both not 0)
+  // An event whose tsc_high and the slack are not above another's tsc_low comes before it (both not 0).
+  bool clocks = false;
+  uint64_t clock_slack = 0;
   std::vector<OrderFact> facts;
   std::vector<ReadsFrom> refuted;  // no order with all sources of one of these (solve/reads_from.h)
 
+  void use(const ClockUse& use) {
+    clocks = use.clocks;
+    clock_slack = use.slack;
+  }
   const Event& event(EventRef ref) const { return trace->threads[ref.thread].events[ref.event]; }
 };
 

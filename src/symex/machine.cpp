@@ -148,7 +148,10 @@ void Machine::drop_unfinished() {
 }
 
 void Machine::stamp(uint64_t tsc) {
-  for (; stamped_events_ < trace.events.size(); ++stamped_events_) trace.events[stamped_events_].tsc_high = tsc;
+  // It was rounded down.
+  const uint64_t latest = tsc + HEDDLE_RECORD_STAMP_UNIT - 1;
+  for (; stamped_events_ < trace.events.size(); ++stamped_events_)
+    trace.events[stamped_events_].tsc_high = latest;
   stamp_ = tsc;
 }
 

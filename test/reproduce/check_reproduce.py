@@ -42,7 +42,10 @@ def attempt(executable, arguments, name, how, options):
         answer = json.loads(result.stdout)
     except ValueError:
         return "wrong", f"{' '.join(command)}: exit code {result.returncode}: {result.stderr[-600:].strip()}", ""
-    attempts = "; ".join(f"{'with' if a['clocks'] else 'without'} clocks: {a['verdict']} {a['seconds']} s {a['why']} {a['replay']}" for a in answer["attempts"])
+    attempts = "; ".join(f"{a['memory_model']} {'with' if a['clocks'] else 'without'} clocks: {a['verdict']} {a['seconds']} s {a['why']} {a['replay']}" for a in answer["attempts"])
+    if answer["verdict"] == "reproduced" and not answer["attempts"][-1]["clocks"] and any(a["verdict"] == "impossible" and a["clocks"]
+                                                                                         for a in answer["attempts"][-2:]):
+        return "wrong", f"the clocks exclude what happened: {attempts}", ""
     if answer["verdict"] != "reproduced":
         return answer["verdict"], f"{answer['recorded_failure']}: {attempts} ({answer['events']} events, {answer['approximations']} approximations)", ""
     replayed = run(["heddle", "replay", "-q", "--times", str(options.times), schedule], 120)

@@ -34,6 +34,9 @@ namespace {
 
 enum class Access { read, write, update, fence };
 
+// Ticks by which a processor may read its clock too early or too late beside other instructions.
+constexpr uint64_t kTogether = 64;
+
 // By instruction, what it does, and how often the thread had done so.
 using Key = std::tuple<uint32_t, Access, uint64_t>;
 using HappenedAccesses = std::map<Key, heddle_order_entry>;
@@ -215,6 +218,11 @@ class Oracle {
     }
     if (entry->kind == HEDDLE_EVENT_call || entry->kind == HEDDLE_EVENT_fence) return;
     if (entry->lost != 0) ++lost;
+    // The access came behind its entry, and before the thread's next stamp.
+    if (entry->lost == 0 && ((e.tsc_low != 0 && entry->tsc + kTogether < e.tsc_low) ||
+                             (e.tsc_high != 0 && entry->tsc > e.tsc_high + kTogether)))
+      problem_ = fmt::format("{}: it happened at {}, by the clocks from {} to {}", where, entry->tsc, e.tsc_low,
+                             e.tsc_high);
     if (e.size != entry->size) return;  // in pieces
     if (!e.address_expression && e.address != entry->address && !ProgramImage::is_made_up(e.address))
       problem_ = fmt::format("{}: the address was {:#x}, not {:#x}", where, entry->address, e.address);
