@@ -194,10 +194,16 @@ void rt_drain(struct rt_buffer* buffer) {
 }
 
 /* That a store waits is noticed only by threads that run meanwhile, and short threads hardly meet: a thread
- * with stores that wait stops for a moment now and then, often in its beginning. */
+ * with stores that wait stops for a moment now and then, often in its beginning. So that others see some of its
+ * stores and not the rest, some are carried out before that, also where all of them will be at once. */
 void rt_rest_with_stores(struct rt_buffer* buffer) {
   if (buffer->count == 0) return;
   if (buffer->rests == 0) {
+    rt_begin_work(buffer);
+    buffer->open = false;
+    uint32_t number = buffer->count > 1 && below(buffer, 2) == 0 ? 1 + below(buffer, buffer->count - 1) : 0;
+    for (; number > 0; --number) carry_some_store(buffer);
+    rt_end_work(buffer);
     rt_rest(&buffer->random);
     buffer->rested += buffer->rested < 64;
     buffer->rests = 1 + below(buffer, buffer->rested < 64 ? 3 : 4000);
@@ -236,12 +242,14 @@ void rt_end_buffer(struct rt_log* log) {
   struct rt_buffer* const buffer = &log->buffer;
   const struct rt_thread* const thread = log->thread;
   if (buffer->count == 0) return;
-  rt_rest_with_stores(buffer);
   rt_begin_work(buffer);
   for (uint32_t position = buffer->count; position-- > 0;)
     if (overlap(store_at(buffer, position), (const void*)(uintptr_t)thread->stack_low,
                 thread->stack_high - thread->stack_low))
       remove_store(buffer, position);
+  rt_end_work(buffer);
+  rt_rest_with_stores(buffer);
+  rt_begin_work(buffer);
   rt_carry_all(buffer);
   rt_end_work(buffer);
 }
