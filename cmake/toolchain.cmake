@@ -22,6 +22,12 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf)
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw)
 pkg_check_modules(Z3 REQUIRED IMPORTED_TARGET z3)
+# libipt comes without a pkg-config file.
+find_library(IPT_LIBRARY ipt REQUIRED)
+find_path(IPT_INCLUDE intel-pt.h REQUIRED)
+add_library(heddle_ipt INTERFACE)
+target_include_directories(heddle_ipt SYSTEM INTERFACE ${IPT_INCLUDE})
+target_link_libraries(heddle_ipt INTERFACE ${IPT_LIBRARY})
 
 add_library(heddle_flags INTERFACE)
 target_include_directories(heddle_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)

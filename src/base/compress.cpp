@@ -37,4 +37,30 @@ Result<std::string> decompress(std::string_view frame, uint64_t raw_size) {
   return raw;
 }
 
+struct StreamDecompressor::State {
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context{ZSTD_createDCtx(), ZSTD_freeDCtx};
+};
+
+StreamDecompressor::StreamDecompressor() : state_(std::make_unique<State>()) {
+  HEDDLE_CHECK(state_->context != nullptr);
+}
+StreamDecompressor::~StreamDecompressor() = default;
+
+Result<std::string> StreamDecompressor::append(std::string_view piece) {
+  constexpr size_t kMost = 64 << 20;
+  std::string out;
+  std::string part(ZSTD_DStreamOutSize(), '\0');
+  ZSTD_inBuffer in{piece.data(), piece.size(), 0};
+  while (true) {
+    ZSTD_outBuffer to{part.data(), part.size(), 0};
+    const size_t before = in.pos;
+    const size_t code = ZSTD_decompressStream(state_->context.get(), &to, &in);
+    if (ZSTD_isError(code))
+      return Error{.what = fmt::format("compressed data is damaged: {}", ZSTD_getErrorName(code))};
+    out.append(part, 0, to.pos);
+    if (out.size() > kMost) return Error{.what = "compressed data is too large"};
+    if (to.pos < to.size && (in.pos == in.size || in.pos == before)) return out;
+  }
+}
+
 }  // namespace heddle

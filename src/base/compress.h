@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,5 +15,17 @@ std::string compress(std::string_view raw, int level = 3);
 // Opens a frame that must hold exactly `raw_size` bytes. `raw_size` comes from the same untrusted file, so it
 // is compared with the frame's own statement before memory is allocated.
 Result<std::string> decompress(std::string_view frame, uint64_t raw_size);
+
+// Opens a stream that comes in pieces, such as perf writes. A piece that gives more than 64 MiB is refused.
+class StreamDecompressor {
+ public:
+  StreamDecompressor();
+  ~StreamDecompressor();
+  Result<std::string> append(std::string_view piece);  // what can be opened so far
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace heddle
