@@ -61,6 +61,7 @@ enum Feature : unsigned {
   feature_cpu_desc = 8,
   feature_cmdline = 11,
   feature_event_desc = 12,
+  feature_auxtrace = 18,
   feature_last = 32,
 };
 

@@ -8,7 +8,8 @@ namespace heddle {
 namespace {
 
 constexpr uint64_t kSampleType = perf::ip | perf::tid | perf::time | perf::cpu | perf::identifier;
-constexpr uint64_t kAttributeSize = 136, kSoftware = 1, kDummy = 9;
+constexpr uint64_t kAttributeSize = 128, kSoftware = 1, kDummy = 9;
+constexpr uint64_t kFormatId = 4;
 constexpr uint64_t kTraceId = 1, kTrackingId = 1001;  // of core 0
 
 template <class Number>
@@ -120,7 +121,7 @@ PerfWriter::PerfWriter(PerfWriterOptions options) : options_(std::move(options))
   words[perf::info_cyc_bit] = perf::kConfigCyc;
   words[perf::info_max_nonturbo_ratio] = info.max_non_turbo_ratio;
   const size_t room = info.filter.empty() ? 0 : (info.filter.size() / 8 + 1) * 8;
-  words[perf::info_filter_length] = room;
+  words[perf::info_filter_length] = info.filter.size();
   for (uint64_t word : words) put64(body, word);
   if (room != 0) put_text(body, info.filter);
   records_ += with_head(perf::auxtrace_info, 0, body);
@@ -149,6 +150,7 @@ void PerfWriter::trace_data(uint32_t core, uint64_t position, std::string_view b
   put32(body, UINT32_MAX);
   put32(body, core);
   put32(body, 0);
+  traces_.emplace_back(records_.size(), perf::kRecordHead + body.size());
   records_ += with_head(perf::auxtrace, 0, body);
   records_ += bytes;
   records_.append(padding, '\0');
@@ -162,7 +164,7 @@ std::string PerfWriter::attribute(bool trace) const {
   put64(out, trace ? options_.config : kDummy);
   put64(out, 1);  // period
   put64(out, kSampleType);
-  put64(out, perf::id);  // read_format PERF_FORMAT_ID has the same place in another numbering
+  put64(out, kFormatId);  // read_format
   uint64_t bits = 1ull << perf::kAttrSampleIdAll | 1ull << perf::kAttrExcludeHv | 1ull << perf::kAttrDisabled;
   bits |= 1ull << perf::kAttrExcludeKernel;
   if (!trace)
@@ -194,7 +196,7 @@ std::string PerfWriter::file() const {
   for (uint64_t word :
        {attributes_at, attributes_size, data_at, uint64_t{records_.size()}, uint64_t{0}, uint64_t{0}})
     put64(out, word);
-  put64(out, 1ull << perf::feature_cmdline);
+  put64(out, 1ull << perf::feature_cmdline | 1ull << perf::feature_auxtrace);
   for (int i = 0; i < 3; ++i) put64(out, 0);
   out += ids(true) + ids(false);
   for (bool trace : {true, false}) {
@@ -209,9 +211,18 @@ std::string PerfWriter::file() const {
     put32(command, (word.size() / 8 + 1) * 8);
     put_text(command, word);
   }
-  put64(out, out.size() + 16);
+  std::string index;
+  put64(index, traces_.size());
+  for (const auto& [at, size] : traces_) {
+    put64(index, data_at + at);
+    put64(index, size);
+  }
+  const uint64_t behind = out.size() + 32;  // the table of the two
+  put64(out, behind);
   put64(out, command.size());
-  return out + command;
+  put64(out, behind + command.size());
+  put64(out, index.size());
+  return out + command + index;
 }
 
 }  // namespace heddle

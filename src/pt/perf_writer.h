@@ -38,6 +38,7 @@ class PerfWriter {
 
   PerfWriterOptions options_;
   std::string records_;
+  std::vector<std::pair<uint64_t, uint64_t>> traces_;  // where among the records, and the size of the record
 };
 
 }  // namespace heddle

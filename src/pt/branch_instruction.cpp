@@ -1,0 +1,73 @@
+#include "pt/branch_instruction.h"
+
+#include <cstddef>
+
+namespace heddle {
+namespace {
+
+bool is_prefix(uint8_t byte) {
+  switch (byte) {
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64:
+    case 0x65:
+    case 0x66:
+    case 0x67:
+    case 0xf0:
+    case 0xf2:
+    case 0xf3:
+      return true;
+    default:
+      return byte >= 0x40 && byte <= 0x4f;  // REX
+  }
+}
+
+}  // namespace
+
+BranchInstruction classify_instruction(std::span<const uint8_t> bytes) {
+  size_t at = 0;
+  while (at < bytes.size() && is_prefix(bytes[at])) ++at;
+  const auto byte = [&](size_t i) -> uint8_t { return i < bytes.size() ? bytes[i] : 0; };
+  const uint8_t opcode = byte(at), next = byte(at + 1);
+  const auto sized = [&](BranchKind kind, size_t size) {
+    return BranchInstruction{.kind = kind, .size = static_cast<uint8_t>(size)};
+  };
+  if ((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3))
+    return sized(BranchKind::conditional, at + 2);
+  switch (opcode) {
+    case 0x0f:
+      if (next >= 0x80 && next <= 0x8f) return sized(BranchKind::conditional, at + 6);
+      if (next == 0x05 || next == 0x34 || next == 0x0b || next == 0x07 || next == 0x35)
+        return {.kind = BranchKind::far};
+      return {};
+    case 0xe8:
+      return {.kind = BranchKind::direct, .call = true};
+    case 0xe9:
+    case 0xeb:
+      return {.kind = BranchKind::direct};
+    case 0xc2:
+    case 0xc3:
+      return {.kind = BranchKind::ret};
+    case 0xca:
+    case 0xcb:
+    case 0xcc:
+    case 0xcd:
+    case 0xce:
+    case 0xcf:
+    case 0xf1:
+      return {.kind = BranchKind::far};
+    case 0xff: {
+      const unsigned extension = next >> 3 & 7;
+      if (extension == 2) return {.kind = BranchKind::indirect, .call = true};
+      if (extension == 4) return {.kind = BranchKind::indirect};
+      if (extension == 3 || extension == 5) return {.kind = BranchKind::far};
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace heddle

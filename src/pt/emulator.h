@@ -1,0 +1,50 @@
+// Intel PT without the hardware: runs a program on virtual cores, one instruction at a time (ptrace), and
+// writes the perf.data file that `perf record -a -e intel_pt/cyc,noretcomp/u --switch-events` would have made.
+//
+// This is an instrument for tests, and a way to try heddle on machines without PT. The process is the real one;
+// what is not real: threads run by turns, so memory is sequentially consistent and the program is some thousand
+// times slower; tracing begins at the program's entry point, behind the dynamic linker; the process has no
+// vDSO. Which core goes on, how long, and where a thread runs next is drawn from a seed; how long system calls
+// take is not, so two runs of a seed may differ.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace heddle {
+
+struct EmulatorOptions {
+  std::vector<std::string> command;  // command[0]: the executable
+  unsigned cores = 2;
+  uint64_t seed = 1;
+  bool own_code_only = true;    // as with an address filter on the executable
+  uint64_t slice = 300;         // how many instructions a thread has a core for, about
+  uint64_t overflow_every = 0;  // instructions of a core until packets are lost; 0: never
+  std::optional<std::chrono::milliseconds> time_limit;
+  // Tests: every instruction of the range that is traced, in the order of execution.
+  std::function<void(int tid, unsigned core, uint64_t address)> executed;
+  // Called when a thread is about to die of a signal, while all others are stopped.
+  std::function<void(int pid, int tid, int signal)> dying;
+};
+
+struct EmulatedRun {
+  std::string perf_data;
+  int pid = 0;
+  int exit_code = 0, signal = 0;  // how it ended
+  int failed_tid = 0;             // that the signal came from
+  uint64_t fault_address = 0, fault_pc = 0;
+  bool timed_out = false;
+  uint64_t instructions = 0;  // stepped
+  uint64_t threads = 0;
+};
+
+Result<EmulatedRun> emulate(const EmulatorOptions& options);
+
+}  // namespace heddle

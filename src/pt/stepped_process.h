@@ -1,0 +1,67 @@
+// A process whose threads run one instruction at a time (ptrace).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "pt/branch_instruction.h"
+#include "pt/perf_file.h"
+
+namespace heddle {
+
+class SteppedProcess {
+ public:
+  // Started, and run up to the entry point of the executable. No vDSO: its code is in no file.
+  static Result<SteppedProcess> start(const std::vector<std::string>& command);
+  SteppedProcess(SteppedProcess&& other) noexcept;
+  ~SteppedProcess();  // kills it
+
+  // What came of letting a thread run.
+  struct Stop {
+    enum class Kind {
+      stepped,
+      signal,   // is about to be delivered
+      cloned,   // made thread `number`; goes on inside of the system call
+      exiting,  // its end begins
+      ended,    // it is gone: `number` is the wait status
+      other,
+    };
+    Kind kind = Kind::other;
+    pid_t tid = 0;
+    int64_t number = 0;
+  };
+
+  pid_t pid() const { return pid_; }
+  void step(pid_t tid, int signal = 0);  // lets it run for one instruction
+  void go_on(pid_t tid, int signal = 0);
+  // A stop of this thread (-1: of any one), or nothing if there is none yet. `block`: waits for one; nothing
+  // then means that there are no threads left.
+  std::optional<Stop> wait(pid_t tid, bool block);
+
+  uint64_t ip(pid_t tid) const;
+  uint64_t system_call(pid_t tid) const;                           // the number that is about to be called
+  std::optional<std::pair<uint64_t, int>> fault(pid_t tid) const;  // address and code of the signal
+  // Classified once for each address: code does not change but by loading and unloading (forget_code).
+  const BranchInstruction& instruction(uint64_t ip);
+  void forget_code() { code_.clear(); }
+  std::vector<PerfMapping> mappings() const;                     // executable ones
+  const std::string& executable() const { return executable_; }  // as the kernel names it
+  bool is_default_action(int signal) const;
+
+ private:
+  SteppedProcess() = default;
+  size_t read(uint64_t address, void* bytes, size_t size) const;
+  Result<void> run_to_entry();
+
+  pid_t pid_ = 0;
+  std::string executable_;
+  std::map<uint64_t, BranchInstruction> code_;
+};
+
+}  // namespace heddle
