@@ -115,7 +115,7 @@ class Emulator {
     PacketWriter packets;
     pid_t thread = 0;  // 0: idle
     uint64_t slice = 0;
-    uint64_t taken = 0;  // of the packets
+    uint64_t taken = 0, position = 0;  // of the packets; with the padding
     uint64_t until_overflow = 0;
   };
 
@@ -214,11 +214,13 @@ class Emulator {
 
   void keep_packets(unsigned core) {
     Core& here = cores_[core];
-    const std::string bytes = here.packets.take();
+    std::string bytes = here.packets.take();
     if (bytes.empty()) return;
-    record(here.thread, core, PerfAux{.offset = here.taken, .size = bytes.size(), .flags = 0});
-    writer_->trace_data(core, here.taken, bytes);
-    here.taken += bytes.size();
+    bytes.append((8 - bytes.size() % 8) % 8, '\0');  // PAD packets: perf wants whole words
+    record(here.thread, core, PerfAux{.offset = here.position, .size = bytes.size(), .flags = 0});
+    writer_->trace_data(core, here.position, bytes);
+    here.position += bytes.size();
+    here.taken = here.packets.written();
   }
 
   // ---- one instruction

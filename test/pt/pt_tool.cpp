@@ -1,12 +1,19 @@
 // Runs the emulator by hand and for tests.
 //
-//   pt_tool emulate [--cores N] [--seed N] [--all] [--log FILE] OUT APP ARGS...
+//   pt_tool emulate [--cores N] [--seed N] [--all] [--slice N] [--overflow N] [--log FILE] OUT APP ARGS...
+//   pt_tool branches PERF.DATA    as perf script --itrace=b lists them: tid, from, to
+//   pt_tool check PERF.DATA LOG   what each thread executed, decoded, against the log of the emulator
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <vector>
 
 #include "base/files.h"
+#include "pt/branch_instruction.h"
 #include "pt/emulator.h"
+#include "pt/trace_decoder.h"
 
 namespace heddle {
 namespace {
@@ -51,11 +58,137 @@ int emulate_command(int argc, char** argv) {
   return 0;
 }
 
+Result<PtDecoded> decode(const char* path) {
+  const PerfFile file = HEDDLE_TRY(read_perf_file(path));
+  if (file.damage) return Error{.what = file.damage->text, .where = path};
+  return decode_trace(file, traced_process(file).value_or(0));
+}
+
+// Code of the mapped files, apart from the decoder's.
+class Code {
+ public:
+  explicit Code(const PerfFile& file) {
+    for (const PerfEvent& event : file.events)
+      if (const auto* mapping = std::get_if<PerfMapping>(&event.what);
+          mapping != nullptr && mapping->executable)
+        mappings_.push_back(*mapping);
+  }
+  BranchInstruction at(uint64_t address) {
+    for (const PerfMapping& mapping : mappings_) {
+      if (address < mapping.begin || address - mapping.begin >= mapping.size) continue;
+      std::string& bytes = files_[mapping.file];
+      if (bytes.empty())
+        if (Result<std::string> read = read_file(mapping.file)) bytes = *read;
+      const uint64_t at = address - mapping.begin + mapping.file_offset;
+      if (at >= bytes.size()) return {};
+      return classify_instruction(
+          {reinterpret_cast<const uint8_t*>(bytes.data()) + at, std::min<size_t>(15, bytes.size() - at)});
+    }
+    return {};
+  }
+
+ private:
+  std::vector<PerfMapping> mappings_;
+  std::map<std::string, std::string> files_;
+};
+
+void say(const PtDecoded& decoded) {
+  std::printf("%zu threads, %lu instructions, %zu gaps\n", decoded.threads.size(), decoded.instructions,
+              decoded.gaps.size());
+}
+
+bool takes(const BranchInstruction& branch, uint64_t from, uint64_t to) {
+  return branch.kind != BranchKind::none &&
+         (branch.kind != BranchKind::conditional || to != from + branch.size);
+}
+
+// Begins of spans from 0, ends to the target if it is known and to 0 if not, as perf does.
+int branches_command(const char* path) {
+  const Result<PerfFile> file = read_perf_file(path);
+  const Result<PtDecoded> decoded = decode(path);
+  if (!file || !decoded) return fail(decoded.error());
+  Code code(*file);
+  for (const auto& [tid, thread] : decoded->threads) {
+    for (const PtSpan& span : thread.spans) {
+      uint64_t from = 0;
+      for (size_t i = 0; i < span.blocks.size(); ++i) {
+        const PtBlock& block = span.blocks[i];
+        if (i == 0 || takes(code.at(from), from, block.begin))
+          std::printf("%u %lx %lx\n", tid, from, block.begin);
+        from = block.last();
+      }
+      if (span.blocks.empty()) std::printf("%u 0 %lx\n", tid, span.target);
+      if (span.end == PtSpan::End::interrupted && !span.blocks.empty() &&
+          takes(code.at(from), from, span.target))
+        std::printf("%u %lx %lx\n", tid, from, span.target);
+      if (span.end == PtSpan::End::interrupted)
+        std::printf("%u %lx 0\n", tid, span.target);
+      else
+        std::printf("%u %lx %lx\n", tid, from, span.end == PtSpan::End::left ? span.target : 0);
+    }
+  }
+  return 0;
+}
+
+// The log has every instruction, the trace blocks of them: of each block the first and the last must stand
+// where they should in the log.
+int check_command(const char* path, const char* log_path) {
+  const Result<PtDecoded> decoded = decode(path);
+  if (!decoded) return fail(decoded.error());
+  std::map<uint32_t, std::vector<uint64_t>> log;
+  std::ifstream in(log_path);
+  uint32_t tid = 0, core = 0;
+  uint64_t address = 0;
+  while (in >> std::dec >> tid >> core >> std::hex >> address) log[tid].push_back(address);
+  say(*decoded);
+  int wrong = 0;
+  for (auto& [each, executed] : log) {
+    const auto found = decoded->threads.find(each);
+    size_t at = 0;
+    const auto expect = [&](uint64_t from, const char* what) {
+      if (at < executed.size() && executed[at] == from) return true;
+      std::printf("thread %u: %s %lx at instruction %zu, where %lx was executed\n", each, what, from, at,
+                  at < executed.size() ? executed[at] : 0);
+      ++wrong;
+      return false;
+    };
+    if (found == decoded->threads.end()) {
+      std::printf("thread %u was not decoded\n", each);
+      ++wrong;
+      continue;
+    }
+    bool good = true;
+    for (const PtSpan& span : found->second.spans) {
+      for (const PtBlock& block : span.blocks) {
+        good = good && expect(block.begin, "block from");
+        at += block.instructions - 1;
+        // Instructions that repeat are stepped once for each time.
+        while (good && at < executed.size() && executed[at] != block.last() && executed[at] < block.last() &&
+               executed[at] >= block.begin)
+          ++at;
+        good = good && expect(block.last(), "block to");
+        while (good && at + 1 < executed.size() && executed[at + 1] == block.last() &&
+               block.end == PtBlock::End::other)
+          ++at;
+        ++at;
+      }
+    }
+    if (good && at != executed.size()) {
+      std::printf("thread %u: decoded %zu of %zu instructions\n", each, at, executed.size());
+      ++wrong;
+    }
+  }
+  std::printf("%s\n", wrong == 0 ? "as executed" : "NOT as executed");
+  return wrong == 0 ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace heddle
 
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "emulate") == 0) return heddle::emulate_command(argc - 2, argv + 2);
+  if (argc == 3 && std::strcmp(argv[1], "branches") == 0) return heddle::branches_command(argv[2]);
+  if (argc == 4 && std::strcmp(argv[1], "check") == 0) return heddle::check_command(argv[2], argv[3]);
   std::fprintf(stderr, "usage: pt_tool emulate [--cores N] [--seed N] [--all] [--log FILE] OUT APP ARGS...\n");
   return 2;
 }
