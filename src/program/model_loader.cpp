@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/Metadata.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -125,6 +127,18 @@ void collect_defined_names(const llvm::Module& module, std::unordered_set<std::s
   for (const llvm::GlobalIFunc& ifunc : module.ifuncs()) names.insert(ifunc.getName().str());
 }
 
+// Linking may rename a function, and of several bodies keeps one: which, and how it was called in its object,
+// is kept.
+void name_origins(llvm::Module& module, size_t unit) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Metadata* number = llvm::ConstantAsMetadata::get(
+      llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint32_t>(unit)));
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration())
+      f.setMetadata(kFunctionOrigin,
+                    llvm::MDNode::get(context, {number, llvm::MDString::get(context, f.getName())}));
+}
+
 struct Linking {
   LoadedModel model;
   std::unordered_set<std::string> defined;
@@ -159,6 +173,7 @@ Result<Linking> link_records(std::string_view modules, std::string_view links, c
         llvm::MemoryBuffer::getMemBufferCopy(record.body, unit.source), *model.context);
     if (!module) return bad_module(name, unit, llvm::toString(module.takeError()));
     collect_defined_names(**module, out.defined);
+    name_origins(**module, model.units.size());
     rules.apply(**module, *model.module);
     if (linker.linkInModule(std::move(*module)) || !problems.empty()) return bad_module(name, unit, problems);
     record.body.clear();

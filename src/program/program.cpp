@@ -1,5 +1,8 @@
 #include "program/program.h"
 
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Metadata.h>
+
 #include "program/model_loader.h"
 
 namespace heddle {
@@ -52,6 +55,15 @@ void Program::assign_ids() {
   fill(function_ids_, functions_);
   fill(block_ids_, blocks_);
   fill(instruction_ids_, instructions_);
+}
+
+std::optional<FunctionOrigin> origin_of(const llvm::Function& function) {
+  const llvm::MDNode* node = function.getMetadata(kFunctionOrigin);
+  if (node == nullptr || node->getNumOperands() != 2) return std::nullopt;
+  const auto* unit = llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(0));
+  const auto* name = llvm::dyn_cast<llvm::MDString>(node->getOperand(1));
+  if (unit == nullptr || name == nullptr) return std::nullopt;
+  return FunctionOrigin{.unit = unit->getZExtValue(), .name = name->getString().str()};
 }
 
 }  // namespace heddle

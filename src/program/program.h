@@ -35,6 +35,15 @@ struct TranslationUnit {
   std::vector<std::string> args;  // of the compiler
 };
 
+// Metadata of the functions of a program that came from its source files: in which unit (Program::units) and
+// under which name the body stands.
+inline constexpr char kFunctionOrigin[] = "heddle.origin";
+struct FunctionOrigin {
+  size_t unit = 0;
+  std::string name;
+};
+std::optional<FunctionOrigin> origin_of(const llvm::Function& function);
+
 class Program {
  public:
   // Executable, shared library or object file made by heddle cc.
