@@ -178,7 +178,7 @@ class CodeMapBuilder {
   }
 
   CodeMap finish() {
-    std::ranges::sort(map_.functions_, {}, [](const FunctionCode& f) { return f.range.begin; });
+    std::ranges::sort(map_.functions_, {}, [](const MachineFunction& f) { return f.range.begin; });
     std::ranges::sort(map_.rows_, {}, [](const CodeMap::Row& row) { return row.range.begin; });
     for (const CodeMap::Row& row : map_.rows_) map_.code_.emplace(row.instruction, row.range);
     return std::move(map_);
@@ -306,9 +306,9 @@ class CodeMapBuilder {
         continue;
       const Placed* place = placed_at(placed, section, low);
       if (place == nullptr) continue;
-      FunctionCode code{.range = {place->address, place->address + place->size},
-                        .function = place->function,
-                        .frame_base = {}};
+      MachineFunction code{.range = {place->address, place->address + place->size},
+                           .function = place->function,
+                           .frame_base = {}};
       if (const auto base = function.find(llvm::dwarf::DW_AT_frame_base)) code.frame_base = block_of(*base);
       map_.functions_.push_back(std::move(code));
       const uint64_t shift = place->address - place->offset;
@@ -361,15 +361,15 @@ Result<CodeMap> CodeMap::make(const Program& program) {
   return builder.finish();
 }
 
-const FunctionCode* CodeMap::code_at(uint64_t address) const {
+const MachineFunction* CodeMap::code_at(uint64_t address) const {
   const auto behind =
-      std::ranges::upper_bound(functions_, address, {}, [](const FunctionCode& f) { return f.range.begin; });
+      std::ranges::upper_bound(functions_, address, {}, [](const MachineFunction& f) { return f.range.begin; });
   if (behind == functions_.begin() || address >= std::prev(behind)->range.end) return nullptr;
   return &*std::prev(behind);
 }
 
 std::optional<FunctionId> CodeMap::function_at(uint64_t address) const {
-  const FunctionCode* code = code_at(address);
+  const MachineFunction* code = code_at(address);
   return code != nullptr ? std::optional(code->function) : std::nullopt;
 }
 

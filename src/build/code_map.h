@@ -32,7 +32,7 @@ struct ValueLocation {
   std::vector<uint8_t> expression;
 };
 
-struct FunctionCode {
+struct MachineFunction {
   CodeRange range;
   FunctionId function;
   std::vector<uint8_t> frame_base;  // DWARF expression that DW_OP_fbreg counts from
@@ -44,7 +44,7 @@ class CodeMap {
   static Result<CodeMap> make(const Program& program);
 
   std::optional<FunctionId> function_at(uint64_t address) const;
-  const FunctionCode* code_at(uint64_t address) const;
+  const MachineFunction* code_at(uint64_t address) const;
   // Nothing: outside the program, or code that stands for several instructions (merged tails) or for none.
   std::optional<InstructionId> instruction_at(uint64_t address) const;
   // Code of an instruction, ascending; several ranges where code generation duplicated it, none where it left
@@ -53,7 +53,7 @@ class CodeMap {
   // Of header values of loops, of local variables in memory; empty when it is not known.
   const std::vector<ValueLocation>& locations_of(InstructionId value) const;
 
-  const std::vector<FunctionCode>& functions() const { return functions_; }  // ascending
+  const std::vector<MachineFunction>& functions() const { return functions_; }  // ascending
   const std::vector<std::string>& differing() const { return differing_; }
 
  private:
@@ -62,7 +62,7 @@ class CodeMap {
     CodeRange range;
     uint32_t instruction;
   };
-  std::vector<FunctionCode> functions_;
+  std::vector<MachineFunction> functions_;
   std::vector<Row> rows_;  // ascending, without overlaps
   std::multimap<uint32_t, CodeRange> code_;
   std::map<uint32_t, std::vector<ValueLocation>> locations_;

@@ -57,7 +57,7 @@ void Program::assign_ids() {
   fill(instruction_ids_, instructions_);
 }
 
-std::optional<FunctionOrigin> origin_of(const llvm::Function& function) {
+std::optional<FunctionOrigin> function_origin(const llvm::Function& function) {
   const llvm::MDNode* node = function.getMetadata(kFunctionOrigin);
   if (node == nullptr || node->getNumOperands() != 2) return std::nullopt;
   const auto* unit = llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(0));

@@ -42,7 +42,7 @@ struct FunctionOrigin {
   size_t unit = 0;
   std::string name;
 };
-std::optional<FunctionOrigin> origin_of(const llvm::Function& function);
+std::optional<FunctionOrigin> function_origin(const llvm::Function& function);
 
 class Program {
  public:

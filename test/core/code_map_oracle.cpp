@@ -19,7 +19,7 @@ Result<bool> compare(const char* file) {
   const CodeMap map = HEDDLE_TRY(CodeMap::make(*program));
   const CodeSymbols symbols = HEDDLE_TRY(CodeSymbols::open(file));
   uint64_t bytes = 0, mapped = 0, compared = 0, different = 0;
-  for (const FunctionCode& function : map.functions()) {
+  for (const MachineFunction& function : map.functions()) {
     for (uint64_t at = function.range.begin; at < function.range.end; ++at, ++bytes) {
       const std::optional<InstructionId> id = map.instruction_at(at);
       if (!id) continue;
