@@ -6,6 +6,7 @@
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "driver/confirm.h"
+#include "driver/output_calls.h"
 #include "explore/explorer.h"
 #include "replay/interrupt.h"
 
@@ -99,6 +100,10 @@ std::vector<std::string> assumptions(const ExploreResult& result, const ProgramE
   if (result.progress.awaits)
     out.push_back(
         fmt::format("a loop that reads the same {} times in a row waits for other threads", kRoundsOfWaiting));
+  if (result.progress.library_spins)
+    out.push_back(
+        fmt::format("the C++ library, which spins before it waits, does so {} times in vain or to the end",
+                    kRoundsOfSpinning));
   if (!executor.renewal_reason().empty())
     out.push_back(
         fmt::format("calls of the system have no effect on other threads ({})", executor.renewal_reason()));
@@ -149,6 +154,8 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   HEDDLE_TRY(given.control.apply(setup.launch));
   setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
   HEDDLE_TRY(check_output(given.output));
+  options.output_sites = output_calls(setup.program->program());
+  options.library_sites = library_code(setup.program->program());
   const InterruptGuard guard;
   ProgramExecutor executor(*setup.program, setup.launch);
   ProgressLine line(!common.quiet && !common.json);

@@ -82,8 +82,42 @@ bool Behaviour::is_same_quiet_step(NodeId left, NodeId right) const {
     case HEDDLE_EVENT_write:
       return false;
     default:
-      return operation.sync() == HEDDLE_SYNC_yield || one.input != 0;  // a try that failed
+      if (operation.sync() == HEDDLE_SYNC_attribute) return false;
+      if (operation.sync() == HEDDLE_SYNC_futex)
+        return operation.size != HEDDLE_PART_wake &&
+               (one.input != 0 || operation.size <= HEDDLE_PART_timed_compare);
+      if (operation.sync() == HEDDLE_SYNC_cond_timedwait && begins_wait(nodes_[left].parent)) return true;
+      return operation.sync() == HEDDLE_SYNC_yield || operation.sync() == HEDDLE_SYNC_sleep ||
+             one.input != 0;  // a try that failed
   }
+}
+
+// Of the two events of a wait, both with the same operation.
+bool Behaviour::begins_wait(NodeId at) const {
+  bool first = true;
+  for (NodeId before = nodes_[at].parent;
+       before != kUnknownNode && nodes_[before].operation == nodes_[at].operation;
+       before = nodes_[before].parent)
+    first = !first;
+  return first;
+}
+
+bool Behaviour::has_times(const Round& round) {
+  return std::ranges::any_of(round, [](const auto& step) {
+    const Operation& operation = step.first;
+    if (!operation.is_sync()) return false;
+    switch (operation.sync()) {
+      case HEDDLE_SYNC_sleep:
+      case HEDDLE_SYNC_cond_timedwait:
+      case HEDDLE_SYNC_mutex_timedlock:
+      case HEDDLE_SYNC_rwlock_timedrdlock:
+      case HEDDLE_SYNC_rwlock_timedwrlock:
+      case HEDDLE_SYNC_sem_timedwait:
+        return true;
+      default:
+        return operation.sync() == HEDDLE_SYNC_futex && operation.size == HEDDLE_PART_timed_go_on;
+    }
+  });
 }
 
 void Behaviour::count_rounds(NodeId node) {
@@ -102,12 +136,33 @@ void Behaviour::count_rounds(NodeId node) {
   }
 }
 
-std::optional<uint64_t> Behaviour::awaits_change_of(NodeId at) const {
+Behaviour::Round Behaviour::last_round(NodeId at) const {
   const Node& node = nodes_[at];
-  if (node.rounds < kRoundsOfWaiting) return std::nullopt;
-  NodeId first = at;  // the first step of the last round
-  for (uint32_t i = 1; i < node.round; ++i) first = nodes_[first].parent;
-  return edge_to(first).input;
+  if (node.rounds < kRoundsOfSpinning || node.waiting == Node::Waiting::no) return {};
+  return steps_of_round(at);
+}
+
+Behaviour::Round Behaviour::steps_of_round(NodeId at) const {
+  Round out;
+  const Node& node = nodes_[at];
+  for (uint32_t i = 0; i < node.round; ++i, at = nodes_[at].parent)
+    out.emplace_back(nodes_[nodes_[at].parent].operation, edge_to(at).input);
+  std::ranges::reverse(out);
+  return out;
+}
+
+void Behaviour::note_waiting(NodeId at) {
+  const Round round = last_round(at);
+  std::vector<NodeId> way = {at};
+  bool same = true;
+  for (size_t i = 0; i < kRoundsOfWaiting * round.size() && same; ++i) {
+    const auto& [operation, input] = round[i % round.size()];
+    const Node& node = nodes_[way.back()];
+    const Edge* next = edge(way.back(), input);
+    same = node.state == State::goes_on && node.operation == operation && next != nullptr;
+    if (same) way.push_back(next->to);
+  }
+  for (const NodeId each : way) nodes_[each].waiting = same ? Node::Waiting::yes : Node::Waiting::no;
 }
 
 bool Behaviour::is_private(uint64_t address) const {
@@ -191,6 +246,7 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
       for (uint64_t word = resource_of_word(operation.address);
            word <= resource_of_word(operation.address + operation.size - 1); ++word)
         add(word, true);
+    if (operation.order == HEDDLE_CALL_object) add(resource_of_object(operation.address), true);
     for (const Edge& edge : node.edges) {
       for (const Piece& piece : edge.read) add(resource_of_word(piece.address), false);
       for (const Piece& piece : edge.written) add(resource_of_word(piece.address), true);
@@ -206,10 +262,20 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
       return add(resource_of_thread(node.thread), true);
     case HEDDLE_SYNC_process_exit:  // exit handlers begin; nobody else can tell
       return;
+    case HEDDLE_SYNC_futex:
+      if (operation.size == HEDDLE_PART_compare || operation.size == HEDDLE_PART_timed_compare)
+        add(resource_of_word(operation.address), false);
+      return add(resource_of_object(operation.address), true);
+    case HEDDLE_SYNC_key_create:
+      add(resource_of_word(operation.address), true);
+      return add(resource_of_object(kTableOfKeys), true);
     case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_timedwait:
       add(resource_of_object(operation.address), true);
       return add(resource_of_object(operation.second), true);
     case HEDDLE_SYNC_yield:
+    case HEDDLE_SYNC_sleep:
+    case HEDDLE_SYNC_attribute:
     case HEDDLE_SYNC_thread_detach:
     case HEDDLE_SYNC_thread_testcancel:
     case HEDDLE_SYNC_thread_setcancel:

@@ -21,13 +21,15 @@
 #include <vector>
 
 #include "abi/control.h"
+#include "abi/event_part.h"
 #include "abi/sync_kind.h"
 #include "schedule/thread_name.h"
 
 namespace heddle {
 
-// Rounds of a loop that reads the same each time, until it counts as waiting for others.
-inline constexpr uint32_t kRoundsOfWaiting = 10;
+// Rounds of a loop that reads the same each time, until it is looked at more closely; and how many more it must
+// go round then, alone, to count as waiting for others. (libstdc++ spins 16 times before it waits.)
+inline constexpr uint32_t kRoundsOfSpinning = 3, kRoundsOfWaiting = 64;
 
 using NodeId = uint32_t;
 inline constexpr NodeId kUnknownNode = UINT32_MAX;  // no run has been there
@@ -83,8 +85,10 @@ class Behaviour {
     Operation operation;
     std::vector<Edge> edges;
     std::vector<Use> future;  // of this and all known operations behind it; sorted
-    // The last steps are rounds of a loop that changed nothing: how many steps a round has, how many rounds.
+    // The last steps are rounds of a loop that changed nothing: how many steps a round has, how many rounds;
+    // whether it waits.
     uint32_t round = 0, rounds = 0;
+    enum class Waiting : uint8_t { unknown, yes, no } waiting = Waiting::unknown;
   };
 
   Behaviour();
@@ -104,8 +108,16 @@ class Behaviour {
   // The node behind; kUnknownNode: something else was done after this input before.
   NodeId add_edge(NodeId from, Edge edge);
 
-  // In a loop that only reads, and has gone round often: what has to come in so that it goes round once more.
-  std::optional<uint64_t> awaits_change_of(NodeId at) const;
+  // In a loop that only reads, and has gone round some times: the steps of a round, and what has to come in so
+  // that it goes round once more. Empty: in none, or in one that counts.
+  using Round = std::vector<std::pair<Operation, uint64_t>>;
+  Round last_round(NodeId at) const;
+  Round steps_of_round(NodeId at) const;  // of one that counts, too
+  // After a run in which the thread went on alone from there: does it go round for ever, as far as is known?
+  void note_waiting(NodeId at);
+  // A loop that sleeps, or whose waits run out of time, waits.
+  static bool has_times(const Round& round);
+  void note_waits(NodeId at) { nodes_[at].waiting = Node::Waiting::yes; }
 
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
@@ -127,6 +139,7 @@ class Behaviour {
 
   const Edge& edge_to(NodeId node) const;
   bool is_same_quiet_step(NodeId left, NodeId right) const;
+  bool begins_wait(NodeId at) const;
   void count_rounds(NodeId node);
   static void all_uses(const Node& node, std::vector<Use>& out);
   void note_uses(NodeId at, bool is_new);
@@ -152,6 +165,9 @@ constexpr uint64_t resource_of_object(uint64_t address) {
 constexpr uint64_t resource_of_thread(uint32_t thread) {
   return uint64_t{1} << 63 | thread;
 }
+
+// The table of keys is an object at this "address".
+inline constexpr uint64_t kTableOfKeys = 1;
 
 // Bytes of an access or a block that is followed word by word.
 inline constexpr uint64_t kLargestAccess = 1 << 16;

@@ -26,7 +26,7 @@ class Explorer {
       : executor_(executor),
         options_(options),
         tell_(progress),
-        machine_(behaviour_, options.rules.memory_model),
+        machine_(behaviour_, options.rules.memory_model, options.output_sites),
         choice_(behaviour_, machine_),
         start_(Clock::now()) {}
 
@@ -92,6 +92,23 @@ class Explorer {
         return {};
       }
     }
+    for (uint32_t t = 0; t < here.threads.size() && !here.exited; ++t) {
+      const ThreadState& thread = here.threads[t];
+      if (!thread.there || thread.over || !goes_round(here, t)) continue;
+      const Behaviour::Node& node = behaviour_.node(thread.node);
+      if (Behaviour::has_times(behaviour_.last_round(thread.node))) {
+        behaviour_.note_waits(thread.node);
+        continue;
+      }
+      HEDDLE_TRY(execute(Step::run(ThreadIndex(t), uint64_t{kRoundsOfWaiting} * node.round)));
+      if (over_ || behaviour_.shared() != shared_) return {};
+      behaviour_.note_waiting(thread.node);  // it was not learned if the thread left the loop to wait otherwise
+    }
+    if (const std::optional<Action> next = next_round_of_library(here)) {
+      result_.progress.library_spins = true;
+      stack_.back().actions = {*next};
+      return {};
+    }
     stack_.back().actions = choice_.find(here, result_.progress.awaits);
     if (!stack_.back().actions.empty()) return {};
     if (ends_.insert(Machine::inputs_hash(here)).second) ++result_.progress.ends;
@@ -103,9 +120,29 @@ class Explorer {
     return {};
   }
 
+  // A loop of the C++ library that spins before it waits, and has gone round often enough: it goes on alone.
+  std::optional<Action> next_round_of_library(const MachineState& state) const {
+    for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
+      const ThreadState& thread = state.threads[t];
+      if (!thread.there || thread.over) continue;
+      const Behaviour::Node& node = behaviour_.node(thread.node);
+      if (node.waiting != Behaviour::Node::Waiting::no || !machine_.is_enabled(state, t)) continue;
+      if (node.state == Behaviour::State::goes_on && !node.edges.empty() && node.rounds >= kRoundsOfSpinning &&
+          options_.library_sites.contains(node.operation.site) && machine_.repeats(state, t))
+        return Action{.thread = t};
+    }
+    return std::nullopt;
+  }
+
+  // For a reason that is not known yet.
+  bool goes_round(const MachineState& state, uint32_t thread) const {
+    return behaviour_.node(state.threads[thread].node).waiting == Behaviour::Node::Waiting::unknown &&
+           machine_.goes_round(state, thread);
+  }
+
   // ---- executions
 
-  Schedule path() const {
+  Schedule path(std::optional<Step> more) const {
     Schedule schedule{.header = header_};
     schedule.header.prefix = true;
     schedule.header.failure.clear();
@@ -131,10 +168,15 @@ class Explorer {
         step = options_.rules.memory_model == MemoryModel::pso
                    ? Step::flush(thread, Location::address(*action.flush), 1)
                    : Step::flush(thread, 1);
-      if (!schedule.steps.empty() && same_target(schedule.steps.back(), step))
+      if (action.timeout) step = Step::timeout(thread);
+      if (!action.timeout && !schedule.steps.empty() && same_target(schedule.steps.back(), step))
         ++schedule.steps.back().count;
       else
         schedule.steps.push_back(step);
+    }
+    if (more) {
+      more->thread = index_of(static_cast<uint32_t>(more->thread.index()));
+      schedule.steps.push_back(*more);
     }
     return schedule;
   }
@@ -145,13 +187,14 @@ class Explorer {
     return 0;
   }
 
-  // Along the path of the search, then on without preemptions.
-  Result<void> execute() {
+  // Along the path of the search, with another step behind it if one is given (of a thread by its number
+  // here), then on without preemptions.
+  Result<void> execute(std::optional<Step> more = std::nullopt) {
     if (result_.progress.executions >= options_.executions) {
       end(ExploreResult::End::limit, "executions");
       return {};
     }
-    const Schedule prefix = path();
+    const Schedule prefix = path(more);
     Execution run = HEDDLE_TRY(executor_.execute({.schedule = prefix.steps.empty() ? nullptr : &prefix,
                                                   .rules = options_.rules,
                                                   .keep_schedule = true,
@@ -169,6 +212,9 @@ class Explorer {
       case Outcome::limit:
         end(ExploreResult::End::limit, "events of one execution");
         return {};
+      case Outcome::diverged:
+        if (more) return {};
+        [[fallthrough]];
       default:
         end(ExploreResult::End::stopped, run.text);
         result_.last = std::move(run);
@@ -188,7 +234,8 @@ class Explorer {
     for (const ScheduleThread& thread : run.schedule.threads) numbers.push_back(behaviour_.thread(thread.name));
     for (const std::vector<heddle_event>* events : {&run.kept_events, &run.event_data})
       for (const heddle_event& each : *events)
-        if (each.kind < HEDDLE_EVENT_sync && each.size != 0 && each.size <= kLargestAccess)
+        if (each.kind < HEDDLE_EVENT_sync && each.size != 0 && each.size <= kLargestAccess &&
+            !(each.kind == HEDDLE_EVENT_call && each.order == HEDDLE_CALL_object))
           behaviour_.note_use(numbers[each.thread], each.address, each.size);
     MachineState state = machine_.begin();
     size_t event = 0, data = 0;
@@ -220,9 +267,14 @@ class Explorer {
             machine_.flush(state, thread, address);
             break;
           }
-          case StepKind::wake:
           case StepKind::timeout:
-            return "a wait that ends by its time";
+            if (std::string why = learn_next(state, run, event, step.thread.index(), numbers); !why.empty())
+              return why;
+            if (!machine_.may_time_out(state, thread)) return "a wait ran out of time that could have gone on";
+            machine_.time_out(state, thread);
+            break;
+          case StepKind::wake:
+            return "a wait that ends for no reason";
         }
       }
     }
@@ -240,6 +292,16 @@ class Explorer {
       for (uint32_t t = 0; t < numbers.size(); ++t)
         if (run.schedule.threads[t].name == run.thread) end_at(t, Behaviour::State::failed);
     }
+    return "";
+  }
+
+  // What a thread does next is known from its next event only.
+  std::string learn_next(const MachineState& state, const Execution& run, size_t from, size_t thread,
+                         const std::vector<uint32_t>& numbers) {
+    for (size_t i = from; i < run.kept_events.size(); ++i)
+      if (run.kept_events[i].thread == thread) return machine_.pending(state, run.kept_events[i], numbers);
+    for (const heddle_event& pending : run.pending_events)
+      if (pending.thread == thread) return machine_.pending(state, pending, numbers);
     return "";
   }
 

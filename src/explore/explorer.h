@@ -19,9 +19,9 @@
 //   on.
 //   - Every failure is shown by an execution. A state in which nobody can go on is executed to see whether the
 //     program stands still there too.
-//   - A thread that goes round a loop, reads the same each time and changes nothing, is taken to wait for a
-//   change
-//     after some rounds. That is an assumption (the loop might count), and is told.
+//   - A thread that goes round a loop, reads the same each time and changes nothing, is run on alone; if it has
+//     not left the loop after many rounds (behaviour.h), it is taken to wait for a change. That is an
+//     assumption (the loop might count further), and is told.
 //   - Every execution is carried out by the machine as well; where they differ, the result is undecided.
 #pragma once
 
@@ -29,6 +29,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -40,6 +41,8 @@ namespace heddle {
 struct ExploreOptions {
   RunRules rules;
   bool find_all = false;                                  // goes on behind the first failure
+  std::unordered_set<uint32_t> output_sites;              // machine.h
+  std::unordered_set<uint32_t> library_sites;             // code of the C++ library's headers
   uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
   std::optional<std::chrono::milliseconds> time;
 };
@@ -49,7 +52,8 @@ struct ExploreProgress {
   uint64_t states = 0;  // of the machine, in this pass
   uint64_t ends = 0;    // different inputs at the end of the program, in this pass
   uint64_t passes = 0;
-  bool awaits = false;  // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
+  bool awaits = false;         // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
+  bool library_spins = false;  // the C++ library spun a number of times, which was cut short
   std::chrono::milliseconds elapsed{};
 };
 

@@ -2,10 +2,22 @@
 // objects, as src/runtime/control has them. States are plain values: copied, compared by fingerprint.
 //
 // Covered: accesses and library functions whose memory is known, the end of heap blocks; mutexes (normal,
-// recursive, error-checking), spin locks, read-write locks without preference, condition variables, barriers
-// and semaphores without time limits, creation and joining of threads, once-only initialisation. What is not is
-// named, never guessed. Every run that a behaviour is learned from is carried out here too (explorer.h): where
-// the two differ, the machine is not used.
+// recursive, error-checking), spin locks, read-write locks without preference, condition variables, barriers,
+// semaphores, futexes and what is built on them, sleeping, creation and joining of threads, once-only
+// initialisation, keys, and what <heddle.h> offers to test harnesses. What is not is named, never guessed.
+// Every run that a behaviour is learned from is carried out here too (explorer.h): where the two differ, the
+// machine is not used. Its files:
+//
+//   machine.cpp           operations: what they need, what they do; fingerprints of states
+//   machine_memory.cpp    memory and store buffers
+//   machine_sync.cpp      synchronisation objects
+//   machine_learning.cpp  runs of the program carried out here, and what they tell
+//
+// Time: a wait with a time limit may run out of time whenever it could not go on otherwise; a sleep always
+// does. How long the times are is not looked at.
+//
+// What a library function keeps in an object of its own (a stream) is followed as the history of the calls; not
+// that of output (`output_sites`), which no thread can tell.
 //
 // What uses memory that was freed is never known beforehand: it is to be executed, and fails.
 //
@@ -16,8 +28,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "abi/event_part.h"
 #include "base/hash128.h"
 #include "explore/behaviour.h"
 #include "schedule/schedule.h"
@@ -60,12 +74,14 @@ struct SyncObject {
   uint32_t holder = 0;  // thread + 1; of a lock for writing, of once: who is at it
   uint32_t count = 0;   // levels of a recursive mutex; readers; of a semaphore or barrier its count
   uint32_t arrived = 0, round = 0;
-  bool done = false;  // once
+  bool done = false;     // once
+  uint64_t history = 0;  // of an object that only a library understands: what was done to it
   // Of a condition: threads that wait (thread + 1) and signals that woke nobody yet (0), in the order in which
   // they came (condition_state.h).
   std::vector<uint32_t> queue;
 };
 
+// A store of more than a word is several of these, with one number.
 struct Store {
   uint64_t address = 0, size = 0, value = 0;
   uint32_t number = 0, barrier = 0;  // stores with smaller numbers than `barrier` become visible before it
@@ -74,8 +90,10 @@ struct Store {
 struct ThreadState {
   NodeId node = kUnknownNode;
   bool there = false, over = false;
-  bool waits = false, woken = false;  // for a condition
+  bool waits = false, woken = false;  // for a condition, for a futex
+  bool timed_out = false;             // what it is about to do
   uint32_t round = 0;                 // of the barrier at which it has arrived; + 1
+  uint32_t alone = 0;                 // how many parts without switches it is in
   uint32_t next_number = 1, barrier = 0;
   std::vector<Store> buffer;  // the oldest first
 };
@@ -86,28 +104,37 @@ struct MachineState {
   ByAddress<SyncObject> objects;
   std::vector<std::pair<uint64_t, uint64_t>> freed;  // blocks: address and size, in the order of addresses
   bool exited = false;                               // the process ended, well or not
+  uint32_t alone = 0;                                // thread + 1 that is in a part without switches
 };
 
 struct Action {
   uint32_t thread = 0;
   std::optional<uint64_t> flush;  // TSO, PSO: the oldest store to this address becomes visible
+  bool timeout = false;           // its wait runs out of time; it goes on with its next action
   friend bool operator==(const Action&, const Action&) = default;
 };
 
 class Machine {
  public:
-  Machine(Behaviour& behaviour, MemoryModel model) : behaviour_(behaviour), model_(model) {}
+  // `output_sites`: calls that put something out, and whose effect on the stream nobody can tell.
+  Machine(Behaviour& behaviour, MemoryModel model, std::unordered_set<uint32_t> output_sites = {})
+      : behaviour_(behaviour), model_(model), output_sites_(std::move(output_sites)) {}
 
   MachineState begin() const;
 
   bool is_enabled(const MachineState& state, uint32_t thread) const;
-  bool is_awaiting(const MachineState& state, uint32_t thread) const;  // it would go on, to no end
-  bool holds_back(const Store& older, const Store& younger) const;     // of one thread
+  // It goes round a loop, and would once more; whether for ever is for Behaviour::waiting to say.
+  bool goes_round(const MachineState& state, uint32_t thread) const;
+  bool repeats(const MachineState& state, uint32_t thread) const;  // the same for a loop that counts
+  bool may_time_out(const MachineState& state, uint32_t thread) const;
+  bool begins_alone(const MachineState& state, uint32_t thread) const;  // nobody else goes on after that
+  bool holds_back(const Store& older, const Store& younger) const;      // of one thread
   std::vector<Action> flushes(const MachineState& state, uint32_t thread) const;
   enum class Step : uint8_t { done, unknown };  // unknown: no run has shown what comes of it
-  // requires: is_enabled(), or one of flushes(). Not done: nothing has changed.
+  // requires: is_enabled(), one of flushes(), or may_time_out(). Not done: nothing has changed.
   Step perform(MachineState& state, const Action& action) const;
   void flush(MachineState& state, uint32_t thread, uint64_t address) const;
+  void time_out(MachineState& state, uint32_t thread) const;
   // As far as is known the process ends with it: nobody does anything after that.
   bool ends_all(const MachineState& state, uint32_t thread) const;
   bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
@@ -125,11 +152,19 @@ class Machine {
 
  private:
   std::string not_covered(const heddle_event& event) const;
+  bool can_go_on(const MachineState& state, uint32_t thread) const;  // if it were the only one
+  bool is_kept_back(const MachineState& state, uint32_t thread) const;
+  // In the next round of a loop.
+  bool comes_in_again(const MachineState& state, uint32_t thread, const Operation& operation,
+                      uint64_t awaited) const;
+  bool is_opaque(const Operation& operation) const;   // a library knows what it does to its object
   bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
   bool uses_freed(const MachineState& state, const Operation& operation) const;
   bool agrees(const MachineState& state, uint32_t thread, const Piece& piece);
   // What follows from the state as it is; null: no run has shown it.
   const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
+  std::string learn_sync(const MachineState& state, uint32_t thread, const Operation& operation,
+                         const heddle_event& event, uint64_t& in);
   std::string learn_operation(NodeId at, const heddle_event& event, const std::vector<uint32_t>& numbers);
   // What comes in; nothing where nobody knows what is in memory.
   std::optional<uint64_t> input(const MachineState& state, uint32_t thread, const Operation& operation) const;
@@ -138,6 +173,10 @@ class Machine {
              const Behaviour::Edge& edge) const;
   void apply_sync(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
                   uint64_t output) const;
+  std::optional<uint64_t> sync_input(const MachineState& state, uint32_t thread,
+                                     const Operation& operation) const;
+  void buffer(MachineState& state, uint32_t thread, const Operation& operation,
+              std::span<const Piece> pieces) const;
   std::optional<uint64_t> load(const MachineState& state, uint32_t thread, uint64_t address,
                                uint64_t size) const;
   void store(MachineState& state, uint64_t address, uint64_t size, uint64_t value) const;
@@ -145,7 +184,23 @@ class Machine {
 
   Behaviour& behaviour_;
   MemoryModel model_;
-  ByAddress<Word> initial_;  // before anybody wrote
+  std::unordered_set<uint32_t> output_sites_;
+  ByAddress<Word> initial_;            // before anybody wrote
+  std::optional<uint64_t> first_key_;  // that the program makes
 };
+
+constexpr uint64_t mask_of(uint64_t size) {
+  return size >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * size) - 1;
+}
+
+// Results that mean "no": of semaphores and futexes.
+inline constexpr uint64_t kRefused = UINT64_MAX;
+
+// How an object is before anybody has used it.
+inline const SyncObject kUntouched;
+inline const SyncObject& object_at(const MachineState& state, uint64_t address) {
+  const SyncObject* found = state.objects.find(address);
+  return found != nullptr ? *found : kUntouched;
+}
 
 }  // namespace heddle

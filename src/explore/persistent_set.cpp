@@ -22,12 +22,11 @@ void PersistentSet::describe_thread(const MachineState& state, uint32_t thread, 
   const ThreadState& self = state.threads[thread];
   const Behaviour::Node& node = behaviour_.node(self.node);
   if (self.over || state.exited || node.state != Behaviour::State::goes_on) return;
-  if (machine_.is_enabled(state, thread)) {
-    if (machine_.is_awaiting(state, thread))
-      awaits = true;
-    else
-      member.actions.push_back({.thread = thread});
-  }
+  const bool waits = node.waiting == Behaviour::Node::Waiting::yes && machine_.goes_round(state, thread);
+  awaits |= waits;
+  if (machine_.is_enabled(state, thread) && !waits) member.actions.push_back({.thread = thread});
+  if (machine_.may_time_out(state, thread) && !waits)
+    member.actions.push_back({.thread = thread, .timeout = true});
   if (machine_.buffers(node.operation)) return;
   behaviour_.uses(node, member.uses);
   if (node.operation.kind != HEDDLE_EVENT_read)  // may empty the buffer
@@ -56,7 +55,10 @@ void PersistentSet::describe_buffers(const MachineState& state) {
     const std::vector<Store>& buffer = state.threads[t].buffer;
     for (const Action& flush : machine_.flushes(state, t)) {
       const auto store = std::ranges::find(buffer, *flush.flush, &Store::address);
-      if (member.wanted[static_cast<size_t>(store - buffer.begin())]) member.actions.push_back(flush);
+      bool wanted = false;  // a piece of it
+      for (auto piece = store; piece != buffer.end() && piece->number == store->number; ++piece)
+        wanted |= member.wanted[static_cast<size_t>(piece - buffer.begin())];
+      if (wanted) member.actions.push_back(flush);
     }
   }
 }
@@ -101,7 +103,9 @@ std::vector<Action> PersistentSet::closed_set(const MachineState& state, size_t 
   for (size_t i = 0; i < inside.size() && actions.size() < most; ++i) {
     const size_t each = inside[i];
     actions.insert(actions.end(), members_[each].actions.begin(), members_[each].actions.end());
-    const bool ends_all = each < count_ && machine_.ends_all(state, static_cast<uint32_t>(each));
+    const auto thread = static_cast<uint32_t>(each);
+    const bool ends_all =
+        each < count_ && (machine_.ends_all(state, thread) || machine_.begins_alone(state, thread));
     for (size_t other = 0; other < members_.size(); ++other) {
       const bool own_buffer = other == each + count_ || each == other + count_;
       if (is_inside[other] || !(ends_all || (!own_buffer && will_conflict(state, members_[each].uses, other))))

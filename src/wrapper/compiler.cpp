@@ -38,9 +38,12 @@ void set_meta(CompilerMode mode, const std::vector<std::string>& args) {
 }
 
 std::vector<std::string> plugin_flags(const CommandLine& line) {
-  const fs::path plugin = executable_path().parent_path().parent_path() / "lib/heddle/heddle-embed.so";
+  const fs::path prefix = executable_path().parent_path().parent_path();
+  const fs::path plugin = prefix / "lib/heddle/heddle-embed.so";
   // The same words are given whatever the inputs are; clang should not complain where one has no use.
-  std::vector<std::string> flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin.string()};
+  // heddle.h comes after everything the program brings.
+  std::vector<std::string> flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin.string(),
+                                    "-idirafter", (prefix / "share/heddle/include").string()};
   ::unsetenv("HEDDLE_EMBED_STRIP");
   if (!line.debug_info) {
     // Source lines for heddle's reports; the plugin takes them out again before code is generated. Given to the

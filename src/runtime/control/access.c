@@ -120,6 +120,7 @@ static uint64_t number_of(const struct rt_op* op) {
     return ((const pthread_rwlock_t*)op->object)->__data.__flags;
   if (sync >= HEDDLE_SYNC_barrier_init && sync <= HEDDLE_SYNC_sem_getvalue && sync != HEDDLE_SYNC_sem_open)
     return *(const uint32_t*)op->object;
+  if (sync == HEDDLE_SYNC_key_create) return *(const pthread_key_t*)op->object;
   return 0;
 }
 
@@ -196,7 +197,7 @@ RT_STATE static uint32_t open_range_count;
 
 static void keep_written_ranges(const struct rt_thread* self) {
   for (uint32_t i = 0; i < open_range_count; ++i)
-    if (open_ranges[i].writes)
+    if (open_ranges[i].writes && open_ranges[i].size != HEDDLE_SIZE_OBJECT)
       keep_data(self, (uint64_t)(uintptr_t)open_ranges[i].at, open_ranges[i].at, extent(&open_ranges[i]), true);
   open_range_count = 0;
 }
@@ -415,10 +416,13 @@ void heddle_control_call(uint32_t site) {
     object |= mine[i].size == HEDDLE_SIZE_OBJECT;
   }
   const bool plain = count == 1 && mine[0].size < HEDDLE_SIZE_OBJECT;
+  const void* first = mine[0].at; /* the object, if there is one */
+  for (uint32_t i = count; i-- > 0;)
+    if (mine[i].size == HEDDLE_SIZE_OBJECT) first = mine[i].at;
   const enum heddle_call_order order = object   ? HEDDLE_CALL_object
                                        : writes ? HEDDLE_CALL_writes
                                                 : HEDDLE_CALL_reads;
-  struct rt_thread* self = access_op(HEDDLE_EVENT_call, mine[0].at, plain ? mine[0].size : 1, site, order);
+  struct rt_thread* self = access_op(HEDDLE_EVENT_call, first, plain ? mine[0].size : 1, site, order);
   rt_decide(self);
   if (writes) rt_drain(self);
   for (uint32_t i = 0; i < count; ++i) {
@@ -431,7 +435,8 @@ void heddle_control_call(uint32_t site) {
     rt_heap_check(mine[i].at, size, site);
     if (!mine[i].writes) {
       rt_value(self, site, value_at(mine[i].at, size));
-      keep_data(self, (uint64_t)(uintptr_t)mine[i].at, mine[i].at, size, false);
+      if (mine[i].size != HEDDLE_SIZE_OBJECT)
+        keep_data(self, (uint64_t)(uintptr_t)mine[i].at, mine[i].at, size, false);
     }
   }
   if (!writes) return;

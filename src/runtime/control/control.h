@@ -12,7 +12,8 @@
  *   signals.c     signals between threads, masks, sigwait; handlers.c: handlers; jumps.c: longjmp
  *   heap.h        deterministic addresses, quarantine: heap.c, allocation.c, heap_report.c, heap_reset.c,
  * mappings.c clock.c, sleep.c, timers.c, identity.c, random.c, files.c   virtual time, ids, random numbers,
- * descriptors mutex.c, condition.c, rwlock.c, semaphore.c, once.c, keys.c, futex.c, c11.c   synchronisation
+ * descriptors mutex.c, condition.c, rwlock.c, semaphore.c, once.c, keys.c, futex.c, c11.c   synchronisation;
+ * harness.c   what tests ask for by <heddle.h>
  *
  * Ground rules: C, no C++ runtime library; nothing here calls malloc or a function this runtime defines for the
  * program, except on purpose; errno is left as it was by hooks.
@@ -121,6 +122,7 @@ struct rt_thread {
   int fault;                                              /* handlers.c: the handler of this fault runs */
   const void* fault_address;
   uint64_t drawn; /* random numbers, so far: random.c */
+  uint32_t alone; /* harness.c: how many parts without switches it is in */
   char name[16];
 };
 
@@ -131,6 +133,7 @@ struct rt_globals {
   bool walking;   /* over the stack after the end: a broken one may make this crash */
   bool internal;  /* the runtime itself calls into libc: memory it takes there is not the program's */
   struct rt_thread* current;
+  struct rt_thread* alone; /* harness.c: as long as it can go on, nobody else does */
   struct rt_thread* threads; /* HEDDLE_CONTROL_MAX_THREADS */
   uint32_t thread_count;     /* created in this execution */
   uint16_t* live;            /* indexes of those alive, in order of creation */

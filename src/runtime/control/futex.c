@@ -15,6 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "abi/event_part.h"
 #include "runtime/control/sync.h"
 #include "runtime/control/waiters.h"
 
@@ -46,6 +47,11 @@ static long wait(uint32_t* word, uint32_t expected, uint32_t bits, const struct 
   if (bits == 0 || (time != NULL && (!rt_valid_timespec(time) || time->tv_sec < 0)))
     return failed(NULL, EINVAL);
   struct rt_thread* self = rt_begin(HEDDLE_SYNC_futex, word);
+  const bool plain = bits == FUTEX_BITSET_MATCH_ANY;
+  if (self != NULL && plain) {
+    self->op.size = time != NULL ? HEDDLE_PART_timed_compare : HEDDLE_PART_compare;
+    self->op.second = (const void*)(uintptr_t)expected;
+  }
   rt_go(self);
   if (*(volatile uint32_t*)word != expected) return failed(self, EAGAIN);
   if (self == NULL) {
@@ -57,6 +63,7 @@ static long wait(uint32_t* word, uint32_t expected, uint32_t bits, const struct 
 
   rt_sync(HEDDLE_SYNC_futex, word);
   self->op.second = (const void*)(uintptr_t)bits;
+  if (plain) self->op.size = time != NULL ? HEDDLE_PART_timed_go_on : HEDDLE_PART_go_on;
   self->op.ready = rt_is_awake;
   self->op.spurious = true;
   struct timespec end;
@@ -99,6 +106,10 @@ static long wake(const uint32_t* word, uint32_t count, uint32_t bits) {
   if (bits == 0) return failed(NULL, EINVAL);
   struct rt_thread* self = rt_begin(HEDDLE_SYNC_futex, word);
   if (self == NULL) return 0;
+  if (bits == FUTEX_BITSET_MATCH_ANY) {
+    self->op.size = HEDDLE_PART_wake;
+    self->op.second = (const void*)(uintptr_t)at_least_one(count);
+  }
   rt_perform(self); /* the word itself may have been freed by whom an earlier store let go on */
   const uint64_t woken = wake_some(word, at_least_one(count), bits);
   return rt_result(self, (int)woken);

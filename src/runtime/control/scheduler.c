@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/event_part.h"
 #include "runtime/control/control.h"
 #include "runtime/control/server.h"
 #include "runtime/control/switching.h"
@@ -65,6 +66,7 @@ void rt_begin_execution(void) {
   rt.thread_count = rt.live_count = 0;
   rt.random = rt.seed * 0x2545f4914f6cdd1dull + 0x632be59bd9b4e019ull;
   rt.following = rt.plan.steps > 0;
+  rt.alone = NULL;
   given_step = given_left = 0;
   spinners = 0;
   rt.block->result.steps = 0;
@@ -405,6 +407,12 @@ static void add_flushes(struct rt_thread* thread, uint32_t* count) {
   }
 }
 
+/* A choice of the harness: nobody waits, its end "by time" is the other answer. */
+static bool may_choose(const struct rt_thread* thread) {
+  return thread->op.size == HEDDLE_PART_choice && thread->op.timed && !thread->timed_out &&
+         thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_attribute;
+}
+
 static struct rt_action earliest_timeout(void) {
   struct rt_action action = {.kind = HEDDLE_STEP_timeout, .thread = NULL};
   for (uint32_t i = 0; i < rt.live_count; ++i) {
@@ -416,10 +424,20 @@ static struct rt_action earliest_timeout(void) {
   return action;
 }
 
+/* A thread that is alone makes its choices all the same. */
+static struct rt_action choose_alone(struct rt_thread* self, struct rt_thread* alone) {
+  uint32_t count = 0;
+  actions[count++] = (struct rt_action){.kind = HEDDLE_STEP_run, .thread = alone};
+  if (may_choose(alone)) actions[count++] = (struct rt_action){.kind = HEDDLE_STEP_timeout, .thread = alone};
+  return rt_strategy_choose(self, actions, count);
+}
+
 /* Runs of enabled threads come first, then flushes, then waits that may end. */
 static struct rt_action choose_by_strategy(struct rt_thread* self) {
+  if (RT_UNLIKELY(rt.alone != NULL) && rt.alone->state == RT_ALIVE && rt_enabled(rt.alone))
+    return choose_alone(self, rt.alone);
   struct rt_thread* only = &rt.threads[rt.live[0]];
-  if (rt.live_count == 1 && only->oldest == NULL && rt_enabled(only))
+  if (rt.live_count == 1 && only->oldest == NULL && rt_enabled(only) && !only->op.timed)
     return (struct rt_action){.kind = HEDDLE_STEP_run, .thread = only};
   for (;;) {
     uint32_t count = 0;
@@ -437,8 +455,8 @@ static struct rt_action choose_by_strategy(struct rt_thread* self) {
     }
     for (uint32_t i = 0; i < rt.live_count && count < MAX_ACTIONS; ++i) {
       struct rt_thread* thread = &rt.threads[rt.live[i]];
-      if (thread->op.timed && !thread->timed_out && !rt_enabled(thread) &&
-          rt_strategy_may_end(thread->op.deadline))
+      if (may_choose(thread) || (thread->op.timed && !thread->timed_out && !rt_enabled(thread) &&
+                                 rt_strategy_may_end(thread->op.deadline)))
         actions[count++] = (struct rt_action){.kind = HEDDLE_STEP_timeout, .thread = thread};
       if (rt.plan.spurious_wakeups && thread->op.spurious && !thread->woken && !rt_enabled(thread))
         actions[count++] = (struct rt_action){.kind = HEDDLE_STEP_wake, .thread = thread};

@@ -1,0 +1,21 @@
+/* Which part of a synchronisation operation an event is, where its kind does not say it all: in the size of the
+ * event (struct heddle_event), which synchronisation has no other use for. A C header without includes.
+ */
+#ifndef HEDDLE_ABI_EVENT_PART_H
+#define HEDDLE_ABI_EVENT_PART_H
+
+enum heddle_event_part {
+  HEDDLE_PART_none, /* of a futex: an operation that only the runtime understands (bit sets, requeueing) */
+  /* futexes */
+  HEDDLE_PART_compare,       /* goes to sleep if the word is `second`, else it is refused */
+  HEDDLE_PART_timed_compare, /* the same, its wait may end by its time */
+  HEDDLE_PART_go_on,         /* after a wait */
+  HEDDLE_PART_timed_go_on,
+  HEDDLE_PART_wake, /* at most `second` of those who wait */
+  /* harness.c, of kind `attribute` */
+  HEDDLE_PART_choice, /* one more or not: ends by its "time" for one more */
+  HEDDLE_PART_atomic_begin,
+  HEDDLE_PART_atomic_end,
+};
+
+#endif

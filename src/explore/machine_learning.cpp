@@ -1,0 +1,232 @@
+// Runs of the program carried out by the machine, and what they tell.
+#include <fmt/format.h>
+
+#include "explore/machine.h"
+#include "replay/failure.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kPrefersWriters = 2;  // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
+constexpr uint64_t kRobust = 16;         // in the kind of a mutex
+
+// Counts of semaphores follow from what is done to them, but for the first.
+uint64_t output_of(const heddle_event& event) {
+  switch (event.kind) {
+    case HEDDLE_EVENT_write:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_init:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_lock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_timedlock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_trylock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_sem_init:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_barrier_init:
+      return event.value;
+    case HEDDLE_EVENT_update:
+      return event.after;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+std::string Machine::not_covered(const heddle_event& event) const {
+  switch (event.kind) {
+    case HEDDLE_EVENT_read:
+    case HEDDLE_EVENT_write:
+    case HEDDLE_EVENT_update:
+      return event.size > kLargestAccess ? "a very large access" : "";
+    case HEDDLE_EVENT_fence:
+      return "";
+    case HEDDLE_EVENT_call:
+      if (event.order == HEDDLE_CALL_frees && event.size > kLargestAccess)
+        return "the end of a very large block";
+      return "";
+    default:
+      break;
+  }
+  switch (event.kind - HEDDLE_EVENT_sync) {
+    case HEDDLE_SYNC_mutex_init:
+    case HEDDLE_SYNC_mutex_destroy:
+    case HEDDLE_SYNC_mutex_lock:
+    case HEDDLE_SYNC_mutex_timedlock:
+    case HEDDLE_SYNC_mutex_trylock:
+    case HEDDLE_SYNC_mutex_unlock:
+      return event.value != UINT32_MAX && (event.value & kRobust) != 0 ? "a robust mutex" : "";
+    case HEDDLE_SYNC_rwlock_init:
+    case HEDDLE_SYNC_rwlock_destroy:
+    case HEDDLE_SYNC_rwlock_rdlock:
+    case HEDDLE_SYNC_rwlock_timedrdlock:
+    case HEDDLE_SYNC_rwlock_tryrdlock:
+    case HEDDLE_SYNC_rwlock_timedwrlock:
+    case HEDDLE_SYNC_rwlock_wrlock:
+    case HEDDLE_SYNC_rwlock_trywrlock:
+    case HEDDLE_SYNC_rwlock_unlock:
+      return event.value == kPrefersWriters ? "a read-write lock that prefers writers" : "";
+    case HEDDLE_SYNC_futex:
+      return event.size == HEDDLE_PART_none ? "a futex with a bit set, or requeueing" : "";
+    case HEDDLE_SYNC_cond_init:
+    case HEDDLE_SYNC_cond_destroy:
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_timedwait:
+    case HEDDLE_SYNC_cond_signal:
+    case HEDDLE_SYNC_cond_broadcast:
+    case HEDDLE_SYNC_spin_init:
+    case HEDDLE_SYNC_spin_destroy:
+    case HEDDLE_SYNC_spin_lock:
+    case HEDDLE_SYNC_spin_trylock:
+    case HEDDLE_SYNC_spin_unlock:
+    case HEDDLE_SYNC_barrier_init:
+    case HEDDLE_SYNC_barrier_destroy:
+    case HEDDLE_SYNC_barrier_wait:
+    case HEDDLE_SYNC_sem_init:
+    case HEDDLE_SYNC_sem_destroy:
+    case HEDDLE_SYNC_sem_wait:
+    case HEDDLE_SYNC_sem_timedwait:
+    case HEDDLE_SYNC_sem_trywait:
+    case HEDDLE_SYNC_sem_post:
+    case HEDDLE_SYNC_sem_getvalue:
+    case HEDDLE_SYNC_thread_create:
+    case HEDDLE_SYNC_thread_begin:
+    case HEDDLE_SYNC_thread_end:
+    case HEDDLE_SYNC_thread_join:
+    case HEDDLE_SYNC_once:
+    case HEDDLE_SYNC_guard_acquire:
+    case HEDDLE_SYNC_guard_release:
+    case HEDDLE_SYNC_guard_abort:
+    case HEDDLE_SYNC_thread_detach:
+    case HEDDLE_SYNC_thread_testcancel:  // who cancels is not covered
+    case HEDDLE_SYNC_thread_setcancel:
+    case HEDDLE_SYNC_key_create:
+    case HEDDLE_SYNC_key_get:
+    case HEDDLE_SYNC_key_set:
+    case HEDDLE_SYNC_yield:
+    case HEDDLE_SYNC_sleep:
+    case HEDDLE_SYNC_attribute:
+    case HEDDLE_SYNC_process_exit:
+      return "";
+    default:
+      return fmt::format("synchronisation of a kind that is not followed ({})",
+                         sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}));
+  }
+}
+
+std::string Machine::learn_operation(NodeId at, const heddle_event& event,
+                                     const std::vector<uint32_t>& numbers) {
+  if (std::string why = not_covered(event); !why.empty()) return why;
+  Operation operation{.kind = event.kind,
+                      .order = event.order,
+                      .site = event.site,
+                      .address = event.address,
+                      .size = event.size,
+                      .second = event.second};
+  if (operation.kind == HEDDLE_EVENT_call && operation.order == HEDDLE_CALL_object &&
+      output_sites_.contains(operation.site))
+    operation.order = HEDDLE_CALL_writes;
+  if (operation.is_sync()) {
+    if (operation.sync() == HEDDLE_SYNC_thread_join) {
+      if (event.second >= numbers.size()) return "a thread that is joined is not known";
+      operation.second = numbers[event.second];
+      operation.address = 0;
+    }
+    if (operation.sync() == HEDDLE_SYNC_thread_create) {
+      uint32_t created = 0;
+      for (NodeId node = behaviour_.node(at).parent; node != kUnknownNode;
+           node = behaviour_.node(node).parent) {
+        const Operation& before = behaviour_.node(node).operation;
+        created += before.is_sync() && before.sync() == HEDDLE_SYNC_thread_create;
+      }
+      operation.second = behaviour_.thread(behaviour_.name(behaviour_.node(at).thread).child(created));
+    }
+  }
+  return behaviour_.add_operation(at, operation) ? "" : "a thread did something else after the same inputs";
+}
+
+std::string Machine::pending(const MachineState& state, const heddle_event& event,
+                             const std::vector<uint32_t>& numbers) {
+  const uint32_t thread = numbers[event.thread];
+  if (thread >= state.threads.size() || !state.threads[thread].there || state.threads[thread].over) return "";
+  return learn_operation(state.threads[thread].node, event, numbers);
+}
+
+// What is in memory must be what was read; what nobody has written is learned.
+bool Machine::agrees(const MachineState& state, uint32_t thread, const Piece& piece) {
+  if (behaviour_.is_private(piece.address)) return true;
+  if (const std::optional<uint64_t> expected = load(state, thread, piece.address, piece.size))
+    return *expected == piece.value;
+  Word& word = initial_.get(piece.address & ~uint64_t{7});
+  const unsigned shift = 8 * (piece.address % 8);
+  const uint64_t fresh = mask_of(piece.size) << shift & ~word.known;
+  word.value |= piece.value << shift & fresh;
+  word.known |= fresh;
+  return load(state, thread, piece.address, piece.size) == piece.value;
+}
+
+// What the first runs show of objects that were there before: keys, words of futexes.
+std::string Machine::learn_sync(const MachineState& state, uint32_t thread, const Operation& operation,
+                                const heddle_event& event, uint64_t& in) {
+  if (!operation.is_sync()) return "";
+  if (operation.sync() == HEDDLE_SYNC_key_create) {
+    if (event.after != 0) return "the program has no more keys";
+    in = event.value;
+    if (!first_key_) first_key_ = in - object_at(state, kTableOfKeys).count;
+  }
+  const bool compares = operation.sync() == HEDDLE_SYNC_futex &&
+                        (operation.size == HEDDLE_PART_compare || operation.size == HEDDLE_PART_timed_compare);
+  if (compares && !is_private(operation) && !load(state, thread, operation.address, 4)) {
+    if (in != 0) return "a futex whose word nobody has read";
+    agrees(state, thread, {.address = operation.address, .size = 4, .value = operation.second});
+  }
+  return "";
+}
+
+std::string Machine::follow(MachineState& state, const heddle_event& event, std::span<const heddle_event> data,
+                            const std::vector<uint32_t>& numbers) {
+  const uint32_t thread = numbers[event.thread];
+  if (thread >= state.threads.size() || !state.threads[thread].there) return "a thread that nobody created";
+  const NodeId at = state.threads[thread].node;
+  if (std::string why = learn_operation(at, event, numbers); !why.empty()) return why;
+  const Operation operation = behaviour_.node(at).operation;  // a copy: nodes move
+  if (!is_enabled(state, thread)) return "something happened that should have had to wait";
+  Behaviour::Edge edge{.output = output_of(event)};
+  const auto other = [](uint64_t address) {
+    return fmt::format("what was read at {:#x} is not what was written there", address);
+  };
+  if (operation.is_large()) {
+    Hasher128 hasher;
+    edge.output = 0;
+    for (const heddle_event& each : data) {
+      const Piece piece{.address = each.address, .size = each.size, .value = each.value};
+      (each.order == 0 ? edge.read : edge.written).push_back(piece);
+      if (each.order != 0) continue;
+      if (!agrees(state, thread, piece)) return other(piece.address);
+      hasher.add(piece.address);
+      hasher.add(piece.value);
+    }
+    if (is_opaque(operation)) edge.output = object_at(state, operation.address).history;
+    hasher.add(edge.output);
+    edge.input = hasher.hash().low;
+  } else if (operation.kind == HEDDLE_EVENT_read || operation.kind == HEDDLE_EVENT_update) {
+    edge.input = event.value;
+    if (!agrees(state, thread, {.address = operation.address, .size = operation.size, .value = event.value}))
+      return other(operation.address);
+  } else {
+    edge.input = operation.is_sync() ? event.after : 0;
+    if (std::string why = learn_sync(state, thread, operation, event, edge.input); !why.empty()) return why;
+    const std::optional<uint64_t> expected = input(state, thread, operation);
+    if (!is_private(operation) && expected != edge.input)
+      return fmt::format("the result of {} was {:#x}, and should have been {:#x}",
+                         sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}), edge.input, expected.value_or(0));
+  }
+  if (is_private(operation) && !behaviour_.node(at).edges.empty() &&
+      behaviour_.node(at).edges[0].input != edge.input)
+    return "memory that only one thread uses is not always the same after the same inputs";
+  const NodeId to = behaviour_.add_edge(at, edge);
+  if (to == kUnknownNode) return "a thread wrote something else after the same inputs";
+  apply(state, thread, operation, edge);
+  state.threads[thread].node = to;
+  if (state.threads[thread].over) behaviour_.add_state(to, Behaviour::State::over);
+  return "";
+}
+
+}  // namespace heddle

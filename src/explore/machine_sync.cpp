@@ -1,0 +1,384 @@
+// Synchronisation objects: when operations are possible, what comes of them.
+#include <algorithm>
+#include <cerrno>
+
+#include "explore/machine.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kSerialThread = UINT64_MAX;  // PTHREAD_BARRIER_SERIAL_THREAD
+enum MutexKind : uint32_t { kTypeMask = 3, kRecursive = 1, kErrorChecking = 2 };
+
+bool can_claim(const SyncObject& mutex, uint32_t owner) {
+  return mutex.holder == 0 || (mutex.holder == owner && mutex.kind != 0);
+}
+
+bool is_signalled(const SyncObject& condition, uint32_t owner) {
+  const auto waiter = std::ranges::find(condition.queue, owner);
+  return std::find(waiter, condition.queue.end(), 0u) != condition.queue.end();
+}
+
+void release(SyncObject& mutex) {
+  if (mutex.kind == kRecursive && mutex.count > 1) {
+    --mutex.count;
+    return;
+  }
+  mutex.holder = 0;
+  mutex.count = 0;
+}
+
+void claim(SyncObject& mutex, uint32_t owner) {
+  mutex.holder = owner;
+  ++mutex.count;
+}
+
+// How many more a wake-up can wake.
+uint64_t room(const SyncObject& object) {
+  const auto signals = std::ranges::count(object.queue, 0u);
+  return static_cast<uint64_t>(std::ssize(object.queue) - 2 * signals);
+}
+
+bool is_timed(const Operation& operation, bool waits) {
+  switch (operation.sync()) {
+    case HEDDLE_SYNC_cond_timedwait:
+    case HEDDLE_SYNC_sleep:
+      return waits;
+    case HEDDLE_SYNC_futex:
+      return operation.size == HEDDLE_PART_timed_go_on;
+    case HEDDLE_SYNC_mutex_timedlock:
+    case HEDDLE_SYNC_rwlock_timedrdlock:
+    case HEDDLE_SYNC_rwlock_timedwrlock:
+    case HEDDLE_SYNC_sem_timedwait:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool Machine::can_go_on(const MachineState& state, uint32_t thread) const {
+  if (thread >= state.threads.size() || state.exited) return false;
+  const ThreadState& self = state.threads[thread];
+  if (!self.there || self.over) return false;
+  const Behaviour::Node& node = behaviour_.node(self.node);
+  if (node.state != Behaviour::State::goes_on) return false;
+  const Operation& operation = node.operation;
+  if (!operation.is_sync()) return true;
+  const SyncObject& object = object_at(state, operation.address);
+  const uint32_t owner = thread + 1;
+  const auto is_awake = [&] { return self.woken || self.timed_out || is_signalled(object, owner); };
+  switch (operation.sync()) {
+    case HEDDLE_SYNC_mutex_lock:
+    case HEDDLE_SYNC_mutex_timedlock:
+      return self.timed_out || can_claim(object, owner);
+    case HEDDLE_SYNC_spin_lock:
+    case HEDDLE_SYNC_rwlock_rdlock:
+    case HEDDLE_SYNC_rwlock_timedrdlock:
+      return self.timed_out || object.holder == 0;
+    case HEDDLE_SYNC_rwlock_wrlock:
+    case HEDDLE_SYNC_rwlock_timedwrlock:
+      return self.timed_out || (object.holder == 0 && object.count == 0);
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_timedwait:
+      return !self.waits || (is_awake() && can_claim(object_at(state, operation.second), owner));
+    case HEDDLE_SYNC_futex:
+      return !self.waits || is_awake();
+    case HEDDLE_SYNC_sleep:
+      return !self.waits || self.timed_out;
+    case HEDDLE_SYNC_cond_destroy:
+      return object.queue.empty();
+    case HEDDLE_SYNC_barrier_wait:
+      return self.round == 0 || self.round != object.round + 1;
+    case HEDDLE_SYNC_barrier_destroy:
+      return object.arrived == 0 && std::ranges::none_of(state.threads, [&](const ThreadState& other) {
+               return other.round != 0 && behaviour_.node(other.node).operation.address == operation.address;
+             });
+    case HEDDLE_SYNC_sem_wait:
+    case HEDDLE_SYNC_sem_timedwait:
+      return self.timed_out || object.count > 0;
+    case HEDDLE_SYNC_thread_join:
+      return operation.second < state.threads.size() && state.threads[operation.second].over;
+    case HEDDLE_SYNC_once:
+      return object.holder == 0 || object.holder == owner || object.done;
+    case HEDDLE_SYNC_guard_acquire:
+      return object.holder == 0 || object.done;
+    default:
+      return true;
+  }
+}
+
+bool Machine::is_kept_back(const MachineState& state, uint32_t thread) const {
+  return state.alone != 0 && state.alone != thread + 1 && can_go_on(state, state.alone - 1);
+}
+
+bool Machine::is_enabled(const MachineState& state, uint32_t thread) const {
+  return can_go_on(state, thread) && !is_kept_back(state, thread);
+}
+
+// A wait that could end otherwise need not run out of time: that it did so earlier, when it could not, leads to
+// the same. (A signal that is left to another waiter then: the wait ended before the signal.)
+bool Machine::may_time_out(const MachineState& state, uint32_t thread) const {
+  if (thread >= state.threads.size() || state.exited || is_kept_back(state, thread)) return false;
+  const ThreadState& self = state.threads[thread];
+  if (!self.there || self.over || self.timed_out) return false;
+  const Behaviour::Node& node = behaviour_.node(self.node);
+  if (node.state != Behaviour::State::goes_on || !node.operation.is_sync()) return false;
+  if (node.operation.sync() == HEDDLE_SYNC_attribute) return node.operation.size == HEDDLE_PART_choice;
+  if (!is_timed(node.operation, self.waits)) return false;
+  if (self.waits) return !self.woken && !is_signalled(object_at(state, node.operation.address), thread + 1);
+  return !can_go_on(state, thread);
+}
+
+void Machine::time_out(MachineState& state, uint32_t thread) const {
+  ThreadState& self = state.threads[thread];
+  self.timed_out = true;
+  const Operation& operation = behaviour_.node(self.node).operation;
+  if (!self.waits || operation.sync() == HEDDLE_SYNC_sleep) return;
+  std::vector<uint32_t>& queue = state.objects.get(operation.address).queue;
+  if (const auto waiter = std::ranges::find(queue, thread + 1); waiter != queue.end()) queue.erase(waiter);
+}
+
+bool Machine::comes_in_again(const MachineState& state, uint32_t thread, const Operation& operation,
+                             uint64_t awaited) const {
+  const bool timed = operation.is_sync() && awaited != 0 && is_timed(operation, true);
+  if (!timed) return input(state, thread, operation) == awaited;
+  const SyncObject& object = object_at(state, operation.address);
+  switch (operation.sync()) {
+    case HEDDLE_SYNC_mutex_timedlock:
+      return !can_claim(object, thread + 1);
+    case HEDDLE_SYNC_rwlock_timedrdlock:
+      return object.holder != 0;
+    case HEDDLE_SYNC_rwlock_timedwrlock:
+      return object.holder != 0 || object.count != 0;
+    case HEDDLE_SYNC_sem_timedwait:
+      return object.count == 0;
+    default:
+      return true;  // a signal that comes is a change
+  }
+}
+
+bool Machine::begins_alone(const MachineState& state, uint32_t thread) const {
+  if (!is_enabled(state, thread)) return false;
+  const Operation& operation = behaviour_.node(state.threads[thread].node).operation;
+  return operation.is_sync() && operation.sync() == HEDDLE_SYNC_attribute &&
+         operation.size == HEDDLE_PART_atomic_begin;
+}
+
+std::optional<uint64_t> Machine::sync_input(const MachineState& state, uint32_t thread,
+                                            const Operation& operation) const {
+  const ThreadState& self = state.threads[thread];
+  const SyncObject& object = object_at(state, operation.address);
+  const uint32_t owner = thread + 1;
+  switch (operation.sync()) {
+    case HEDDLE_SYNC_mutex_lock:
+    case HEDDLE_SYNC_mutex_timedlock:
+      if (self.timed_out) return ETIMEDOUT;
+      return object.holder == owner && object.kind == kErrorChecking ? EDEADLK : 0;
+    case HEDDLE_SYNC_mutex_trylock:
+      return object.holder == 0 || (object.holder == owner && object.kind == kRecursive) ? 0 : EBUSY;
+    case HEDDLE_SYNC_mutex_unlock:
+      return object.kind != 0 && object.holder != owner ? EPERM : 0;
+    case HEDDLE_SYNC_spin_trylock:
+    case HEDDLE_SYNC_rwlock_tryrdlock:
+      return object.holder == 0 ? 0 : EBUSY;
+    case HEDDLE_SYNC_rwlock_trywrlock:
+      return object.holder == 0 && object.count == 0 ? 0 : EBUSY;
+    case HEDDLE_SYNC_rwlock_timedrdlock:
+    case HEDDLE_SYNC_rwlock_timedwrlock:
+    case HEDDLE_SYNC_cond_timedwait:
+      return self.timed_out ? ETIMEDOUT : 0;
+    case HEDDLE_SYNC_barrier_wait:
+      return self.round == 0 && object.arrived + 1 == object.count ? kSerialThread : 0;
+    case HEDDLE_SYNC_sem_trywait:
+      return object.count > 0 ? 0 : kRefused;
+    case HEDDLE_SYNC_sem_timedwait:
+      return self.timed_out ? kRefused : 0;
+    case HEDDLE_SYNC_sem_getvalue:
+      return object.count;
+    case HEDDLE_SYNC_once:
+    case HEDDLE_SYNC_guard_acquire:
+      return object.holder == 0 && !object.done;
+    case HEDDLE_SYNC_futex:
+      switch (operation.size) {
+        case HEDDLE_PART_compare:
+        case HEDDLE_PART_timed_compare: {
+          const std::optional<uint64_t> word = load(state, thread, operation.address, 4);
+          if (!word) return std::nullopt;
+          return *word == operation.second ? 0 : kRefused;
+        }
+        case HEDDLE_PART_wake:
+          return std::min(operation.second, room(object));
+        default:
+          return self.timed_out ? kRefused : 0;
+      }
+    case HEDDLE_SYNC_key_create:
+      if (!first_key_) return std::nullopt;
+      return *first_key_ + object_at(state, kTableOfKeys).count;
+    case HEDDLE_SYNC_attribute:
+      return operation.size == HEDDLE_PART_choice && self.timed_out;
+    default:
+      return 0;
+  }
+}
+
+void Machine::apply_sync(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
+                         uint64_t output) const {
+  ThreadState& self = state.threads[thread];
+  const uint32_t owner = thread + 1;
+  const auto object = [&]() -> SyncObject& { return state.objects.get(operation.address); };
+  const auto stop_waiting = [&] {
+    std::vector<uint32_t>& queue = object().queue;
+    const auto waiter = std::ranges::find(queue, owner);
+    if (!self.woken && !self.timed_out) {
+      queue.erase(std::find(waiter, queue.end(), 0u));
+      queue.erase(std::ranges::find(queue, owner));
+    }
+    self.waits = self.woken = self.timed_out = false;
+  };
+  switch (operation.sync()) {
+    case HEDDLE_SYNC_mutex_init:
+      object() = {.address = operation.address, .kind = static_cast<uint32_t>(output) & kTypeMask};
+      return;
+    case HEDDLE_SYNC_cond_init:
+    case HEDDLE_SYNC_rwlock_init:
+    case HEDDLE_SYNC_spin_init:
+      object() = {.address = operation.address};
+      return;
+    case HEDDLE_SYNC_sem_init:
+    case HEDDLE_SYNC_barrier_init:
+      object() = {.address = operation.address, .count = static_cast<uint32_t>(output)};
+      return;
+    case HEDDLE_SYNC_mutex_lock:
+    case HEDDLE_SYNC_mutex_timedlock:
+    case HEDDLE_SYNC_mutex_trylock:
+      object().kind = static_cast<uint32_t>(output) & kTypeMask;
+      [[fallthrough]];
+    case HEDDLE_SYNC_spin_lock:
+    case HEDDLE_SYNC_spin_trylock:
+      self.timed_out = false;
+      if (in == 0) claim(object(), owner);
+      return;
+    case HEDDLE_SYNC_mutex_unlock:
+    case HEDDLE_SYNC_spin_unlock:
+      if (in == 0) release(object());
+      return;
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_timedwait:
+      if (!self.waits) {
+        release(state.objects.get(operation.second));
+        object().queue.push_back(owner);
+        self.waits = true;
+        return;
+      }
+      stop_waiting();
+      claim(state.objects.get(operation.second), owner);
+      return;
+    case HEDDLE_SYNC_cond_signal:
+      if (room(object()) > 0) object().queue.push_back(0);
+      return;
+    case HEDDLE_SYNC_cond_broadcast:
+      for (const uint32_t waiter : object().queue)
+        if (waiter != 0) state.threads[waiter - 1].woken = true;
+      object().queue.clear();
+      return;
+    case HEDDLE_SYNC_futex:
+      switch (operation.size) {
+        case HEDDLE_PART_compare:
+        case HEDDLE_PART_timed_compare:
+          if (in != 0) return;
+          object().queue.push_back(owner);
+          self.waits = true;
+          return;
+        case HEDDLE_PART_wake:
+          object().queue.insert(object().queue.end(), in, 0);
+          return;
+        default:
+          return stop_waiting();
+      }
+    case HEDDLE_SYNC_sleep:
+      self.waits = !self.waits;
+      self.timed_out = false;
+      return;
+    case HEDDLE_SYNC_rwlock_rdlock:
+    case HEDDLE_SYNC_rwlock_timedrdlock:
+    case HEDDLE_SYNC_rwlock_tryrdlock:
+      self.timed_out = false;
+      if (in == 0) ++object().count;
+      return;
+    case HEDDLE_SYNC_rwlock_wrlock:
+    case HEDDLE_SYNC_rwlock_timedwrlock:
+    case HEDDLE_SYNC_rwlock_trywrlock:
+      self.timed_out = false;
+      if (in == 0) object().holder = owner;
+      return;
+    case HEDDLE_SYNC_rwlock_unlock:
+      if (object().holder == owner)
+        object().holder = 0;
+      else if (object().count > 0)
+        --object().count;
+      return;
+    case HEDDLE_SYNC_barrier_wait: {
+      if (self.round != 0) {
+        self.round = 0;
+        return;
+      }
+      SyncObject& barrier = object();
+      if (++barrier.arrived < barrier.count) {
+        self.round = barrier.round + 1;
+        return;
+      }
+      barrier.arrived = 0;
+      ++barrier.round;
+      return;
+    }
+    case HEDDLE_SYNC_sem_wait:
+    case HEDDLE_SYNC_sem_timedwait:
+    case HEDDLE_SYNC_sem_trywait:
+      self.timed_out = false;
+      if (in == 0) --object().count;
+      return;
+    case HEDDLE_SYNC_sem_post:
+      ++object().count;
+      return;
+    case HEDDLE_SYNC_once:
+    case HEDDLE_SYNC_guard_acquire:
+      if (object().holder == owner)
+        object() = {.address = operation.address, .done = true};
+      else if (in != 0)
+        object().holder = owner;
+      return;
+    case HEDDLE_SYNC_guard_release:
+      object() = {.address = operation.address, .done = true};
+      return;
+    case HEDDLE_SYNC_guard_abort:
+      object() = {.address = operation.address};
+      return;
+    case HEDDLE_SYNC_thread_create:
+      if (in != 0) return;
+      if (state.threads.size() <= operation.second) state.threads.resize(operation.second + 1);
+      state.threads[operation.second].there = true;
+      state.threads[operation.second].node = behaviour_.root(static_cast<uint32_t>(operation.second));
+      return;
+    case HEDDLE_SYNC_thread_end:
+      self.over = true;
+      return;
+    case HEDDLE_SYNC_key_create:
+      store(state, operation.address, 4, in);
+      ++state.objects.get(kTableOfKeys).count;
+      return;
+    case HEDDLE_SYNC_attribute:
+      self.timed_out = false;
+      if (operation.size == HEDDLE_PART_atomic_begin) {
+        state.alone = owner;
+        ++self.alone;
+      }
+      if (operation.size == HEDDLE_PART_atomic_end && self.alone > 0 && --self.alone == 0) state.alone = 0;
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace heddle
