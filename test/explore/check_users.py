@@ -31,7 +31,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--time", type=int, default=20)
     parser.add_argument("--options", default="")
-    parser.add_argument("--models", nargs="*", default=MODELS)
+    parser.add_argument("--models", type=lambda text: text.split(","), default=MODELS)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("scratch")
     parser.add_argument("patterns", nargs="*")

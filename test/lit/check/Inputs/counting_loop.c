@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 atomic_int go;
 static void* f(void* p) {
-  for (int i = 0; i < 20; ++i)
+  for (int i = 0; i < ROUNDS; ++i)
     if (atomic_load(&go)) return p;
   return 0;
 }

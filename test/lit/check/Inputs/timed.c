@@ -1,4 +1,4 @@
-// A lock with a time limit, which the exploration does not follow.
+// A lock with a time limit: got or not.
 #include <pthread.h>
 #include <time.h>
 
