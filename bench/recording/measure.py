@@ -6,6 +6,7 @@ Ways to run a program:
   standard  record variant, `heddle record` without options
   paths     record variant of `heddle record --policy paths`
   clap      record variant of `heddle record --policy clap`: CLAP as published
+  branches  as standard, but with bits for the branches that the reader could compute: the difference is what leaving them out saves
   tsan      clang -O2 -fsanitize=thread, reports turned off
   leap      variant leap: a lock and an access vector for each location
 
@@ -24,13 +25,13 @@ import subprocess
 
 import programs
 
-RECORDED = {"standard": "record", "paths": "record-paths", "clap": "record-clap"}
+RECORDED = {"standard": "record", "branches": "record-branches", "paths": "record-paths", "clap": "record-clap"}
 WAYS = ["native", *RECORDED, "tsan", "leap"]
 FEW_ROUNDS = 3  # of tsan and leap
 GOAL_MEAN = 0.05
 
 # src/abi/record.h
-PROCESS_MAGIC, FORMAT = 0x636F7270656C6468, 3
+PROCESS_MAGIC, FORMAT = 0x636F7270656C6468, 4
 OPTIONS_AT, CLOCK, NO_INPUTS = 56, 1, 16
 PROCESS_SIZE = 8192 + 4096 * 4096
 PAGE, CHUNK_MAGIC, CHUNK_HEAD, PATH = 4096, 0x6B6E6863, 64, 1
@@ -243,6 +244,7 @@ def log_rows(all_measured, ways):
             row += [size(path), size(data - m.inputs["standard"]), size(m.inputs["standard"]), size(m.without_inputs("standard"))]
         else:
             row += [""] * 4
+        row += [size(m.log["branches"][0]) if "branches" in ways else ""]
         row += [size(m.without_inputs(way)) if way in ways else "" for way in ("paths", "clap")]
         row += [size(m.log["leap"][0]) if "leap" in ways else "", m.program.clap_log, m.program.leap_log]
         row.append(verdict(m.without_inputs("standard") <= m.without_inputs("clap")) if {"standard", "clap"} <= set(ways) else "")
@@ -269,7 +271,7 @@ def bench(build, compilers, folder, rounds, table, only=None, ways=None, part=1.
           time_rows(all_measured, ways))
     table("recording, log of one run: bytes written, without unused room in files; inputs (bytes from outside, in ranges "
           "of 64 and more, that are kept in the log itself) apart",
-          ["program", "like", "path", "data", "inputs", "path + data", "paths", "clap", "leap", "CLAP, published", "LEAP, published",
+          ["program", "like", "path", "data", "inputs", "path + data", "path of branches", "paths", "clap", "leap", "CLAP, published", "LEAP, published",
            "standard <= clap"], log_rows(all_measured, ways))
     if json_file is not None:
         with open(json_file, "w", encoding="ascii") as file:

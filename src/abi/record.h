@@ -30,7 +30,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_RECORD_FORMAT 3
+#define HEDDLE_RECORD_FORMAT 4
 #define HEDDLE_RECORD_LOG_MAGIC 0x676f6c656c646468ull       /* "hddlelog" */
 #define HEDDLE_RECORD_PROCESS_MAGIC 0x636f7270656c6468ull /* "hdleproc" */
 #define HEDDLE_RECORD_CHUNK_MAGIC 0x6b6e6863u           /* "chnk" */
@@ -49,8 +49,6 @@ struct heddle_record_state {
   /* The number of the path so far in the present segment (segments.h): what is not in the log yet. After a failure
    * heddle reads it out of the stopped process. */
   uint64_t path;
-  /* Rounds of the counted loop that runs now. */
-  uint64_t count;
   /* The current data chunk. To append n <= HEDDLE_RECORD_SMALL bytes:
    *   if (data->used > data_limit) heddle_record_next_data();
    *   write at (char*)data + data->used; then data->used += n, as the last store (volatile). */
@@ -73,9 +71,36 @@ struct heddle_record_chunk {
                        * full one to its place: then two with the same content have the same number */
   uint64_t begin_tsc; /* 0 without clock; `end_tsc` is 0 in the last chunk */
   uint64_t end_tsc;
-  uint64_t reserved[2];
+  uint64_t checksum; /* heddle_record_checksum of what is used of a chunk that is full, or whose thread has ended; else 0 */
+  uint64_t reserved;
 };
 #define HEDDLE_RECORD_CHUNK_HEAD 64
+
+/* Sums, and sums of sums, in eight lanes that do not wait for each other: any one byte that changes, and what
+ * changes its place, changes them. Never 0. */
+static inline uint64_t heddle_record_checksum(const struct heddle_record_chunk* chunk, const void* content) {
+  const unsigned char* from = (const unsigned char*)content;
+  uint64_t left = chunk->used - HEDDLE_RECORD_CHUNK_HEAD, sums[8] = {0}, sums_of_sums[8] = {0};
+  while (left != 0) {
+    uint64_t words[8] = {0};
+    const uint64_t part = left < sizeof words ? left : sizeof words;
+    if (part == sizeof words) {
+      __builtin_memcpy(words, from, sizeof words);
+    } else {
+      __builtin_memcpy(words, from, part);
+    }
+    for (int i = 0; i < 8; ++i) {
+      sums[i] += words[i];
+      sums_of_sums[i] += sums[i];
+    }
+    from += part;
+    left -= part;
+  }
+  uint64_t result = chunk->used + (chunk->sequence << 32) + chunk->stream;
+  for (int i = 0; i < 8; ++i)
+    result = ((result ^ sums[i]) * 0x9e3779b97f4a7c15ull ^ sums_of_sums[i]) * 0xd6e8feb86659fd93ull;
+  return result | 1;
+}
 
 /* ---- the first page of a log */
 enum heddle_record_stop { /* why a log ends early */
@@ -103,7 +128,7 @@ struct heddle_record_log {
    * cancelled anywhere, at its end. */
   uint32_t looked_at;
   uint32_t pad;
-  uint64_t pending_path, pending_count, pc;
+  uint64_t pending_path, pc;
 };
 
 /* ---- data entries */
@@ -132,7 +157,7 @@ enum heddle_record_tag {
   HEDDLE_RECORD_child = 8,
   /* In logs of handlers: a signal came: varint signal number, u64 pc that it interrupted, then the position of the
    * interrupted log: varint number of path words completed (repeated words counted as often as they came), u64 the word
-   * in the making, varint pending path, varint pending count, varint bytes of data stream without chunk heads. */
+   * in the making, varint pending path, varint bytes of data stream without chunk heads. */
   HEDDLE_RECORD_signal = 9,
   HEDDLE_RECORD_signal_end = 10, /* the handler came back; missing if it was left by siglongjmp */
   /* A function of the program was entered by code outside: varint function id. Its arguments follow, bare, of which
@@ -222,9 +247,6 @@ struct heddle_record_file {
 #endif
 /* The word in the making has no room: starts the next one. */
 #define HEDDLE_HOOK_NEXT_WORD "heddle_record_next_word"
-/* Rounds of a counted loop, many of them: rounds + 1 in Elias gamma, then `exit` with `exit_bits` bits (at most 32). Few
- * are written in place. */
-#define HEDDLE_HOOK_ROUNDS "heddle_record_rounds"
 /* The data chunk has less than HEDDLE_RECORD_SMALL bytes left: starts the next one. */
 #define HEDDLE_HOOK_NEXT_DATA "heddle_record_next_data"
 /* The program is entered from outside or through a pointer; the thread's log is made if it has none. 1: from outside, so
@@ -277,7 +299,6 @@ extern "C" {
 
 HEDDLE_PRESERVE_ALL void heddle_record_next_word(void);
 HEDDLE_PRESERVE_ALL void heddle_record_next_data(void);
-HEDDLE_PRESERVE_ALL void heddle_record_rounds(uint64_t rounds, uint32_t exit, uint32_t exit_bits);
 uint32_t heddle_record_enter(uint32_t function);
 void heddle_record_landed(uint32_t invoke);
 void heddle_record_twice_begin(uint64_t* mark);

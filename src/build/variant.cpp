@@ -82,6 +82,8 @@ const std::vector<VariantRecipe>& variant_recipes() {
       record_recipe<{}>("record", "logs what each thread does by itself: record uses it"),
       record_recipe<{.policy = paths}>("record-paths", "the same with --policy paths"),
       record_recipe<{.policy = clap}>("record-clap", "the same with --policy clap"),
+      record_recipe<{.policy = branches}>(
+          "record-branches", "record with bits for branches that can be computed, for measurements"),
       record_recipe<{.chaos = true}>("record-chaos", "record with --chaos"),
       record_recipe<{.policy = paths, .chaos = true}>("record-paths-chaos", "the same with --policy paths"),
       record_recipe<{.policy = clap, .chaos = true}>("record-clap-chaos", "the same with --policy clap"),

@@ -28,7 +28,6 @@ void note_state(const StoppedProcess& process, const std::set<pid_t>& alive, con
   if (read && head.magic == HEDDLE_RECORD_LOG_MAGIC && head.end_tsc == 0 && alive.contains(head.tid) &&
       process.read(head.state, &state, sizeof state) == sizeof state) {
     head.pending_path = state.path;
-    head.pending_count = state.count;
     head.pc = process.pc_of(head.tid);
     head.looked_at = 1;
     const size_t from = offsetof(heddle_record_log, looked_at);

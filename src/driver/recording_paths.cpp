@@ -210,6 +210,13 @@ Result<std::vector<ByteRange>> input_bytes(const RecordedCode& code, const fs::p
   // What could not be read may be the beginning of an input.
   const LogFile::Stream& data = log.data_stream();
   if (end.data_read < data.bytes) add_ranges(data, end.data_read, data.bytes - end.data_read, ranges);
+  // Checksums would no longer be right; 0 is none.
+  for (const StreamChunk& chunk : data.chunks)
+    ranges.push_back(
+        {.offset = chunk.file_offset - HEDDLE_RECORD_CHUNK_HEAD + offsetof(heddle_record_chunk, checksum),
+         .size = sizeof(heddle_record_chunk::checksum)});
+  std::sort(ranges.begin(), ranges.end(),
+            [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
   return ranges;
 }
 

@@ -150,7 +150,7 @@ Result<void> instrument_record(const Program& program, llvm::Module& module, con
     for (llvm::CallBase* call : work.calls) drain_before(*call, plan.call(*call));
   }
   for (const auto& [function, of_function] : work.functions)
-    if (of_function->entered_from_outside) add_entry(program, hooks, *function);
+    if (of_function->entered_from_outside) add_entry(program, hooks, *of_function, *function);
   return verify_instrumented(module, "record");
 }
 

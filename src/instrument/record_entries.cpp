@@ -35,18 +35,22 @@ llvm::Function* make_entry(llvm::Function& function) {
   return entry;
 }
 
-void tell_arguments(const RecordHooks& hooks, llvm::Function& entry, llvm::Value* from_outside,
+// `if_outside`: only then; null: always.
+void tell_arguments(const RecordHooks& hooks, llvm::Function& entry, llvm::Value* if_outside,
                     llvm::Instruction& before) {
   std::vector<LoggedValue> told;
   for (llvm::Argument& argument : entry.args())
     if (const unsigned bytes = stored_bytes(*argument.getType())) told.push_back({&argument, bytes});
   if (told.empty()) return;
-  LogEmitter(hooks, *llvm::SplitBlockAndInsertIfThen(from_outside, &before, false)).append(told);
+  llvm::Instruction& place =
+      if_outside == nullptr ? before : *llvm::SplitBlockAndInsertIfThen(if_outside, &before, false);
+  LogEmitter(hooks, place).append(told);
 }
 
 }  // namespace
 
-void add_entry(const Program& program, const RecordHooks& hooks, llvm::Function& function) {
+void add_entry(const Program& program, const RecordHooks& hooks, const FunctionPlan& plan,
+               llvm::Function& function) {
   llvm::Function* entry = make_entry(function);
   function.replaceUsesWithIf(entry, [](llvm::Use& use) { return !means_the_code(use); });
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(function.getContext(), "", entry));
@@ -63,7 +67,7 @@ void add_entry(const Program& program, const RecordHooks& hooks, llvm::Function&
   } else {
     builder.CreateRet(call);
   }
-  tell_arguments(hooks, *entry, from_outside, *call);
+  tell_arguments(hooks, *entry, plan.tells_arguments ? nullptr : from_outside, *call);
 }
 
 void add_landings(const Program& program, const RecordHooks& hooks, llvm::Function& function) {

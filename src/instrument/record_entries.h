@@ -11,7 +11,8 @@
 
 namespace heddle {
 
-void add_entry(const Program& program, const RecordHooks& hooks, llvm::Function& function);
+void add_entry(const Program& program, const RecordHooks& hooks, const FunctionPlan& plan,
+               llvm::Function& function);
 
 // Gives each invoke of the function a landing pad of its own, and each of these the hook that tells of it.
 void add_landings(const Program& program, const RecordHooks& hooks, llvm::Function& function);

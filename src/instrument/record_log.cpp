@@ -10,9 +10,6 @@
 namespace heddle {
 namespace {
 
-// Rounds of up to so many bits are written in place: with the exit (up to 15 bits) they fit into a word.
-constexpr unsigned kRoundsBits = 24;
-
 llvm::FunctionCallee declare_cold(llvm::Module& module, const char* name, llvm::FunctionType* type) {
   llvm::FunctionCallee hook = module.getOrInsertFunction(name, type);
   llvm::cast<llvm::Function>(hook.getCallee())->setCallingConv(llvm::CallingConv::PreserveAll);
@@ -33,8 +30,6 @@ RecordHooks::RecordHooks(llvm::Module& module) {
   next_word = declare_cold(module, HEDDLE_HOOK_NEXT_WORD, llvm::FunctionType::get(none, false));
   next_data = declare_cold(module, HEDDLE_HOOK_NEXT_DATA, llvm::FunctionType::get(none, false));
   chaos = declare_cold(module, HEDDLE_HOOK_CHAOS, llvm::FunctionType::get(none, false));
-  rounds =
-      declare_cold(module, HEDDLE_HOOK_ROUNDS, llvm::FunctionType::get(none, {wide, number, number}, false));
   enter =
       module.getOrInsertFunction(HEDDLE_HOOK_RECORD_ENTER, llvm::FunctionType::get(number, {number}, false));
   landed = declare(HEDDLE_HOOK_LANDED, {number});
@@ -55,8 +50,8 @@ RecordHooks::RecordHooks(llvm::Module& module) {
   state->setAlignment(llvm::Align(8));
 }
 
-LogEmitter::LogEmitter(const RecordHooks& hooks, llvm::Instruction& before)
-    : hooks_(hooks), before_(before), builder_(&before) {
+LogEmitter::LogEmitter(const RecordHooks& hooks, llvm::Instruction& before, const PathWord* word)
+    : hooks_(hooks), before_(before), variables_(word), builder_(&before) {
   builder_.SetCurrentDebugLocation(hook_location(before));
 }
 
@@ -89,46 +84,61 @@ llvm::MDNode* LogEmitter::unlikely() const {
   return llvm::MDBuilder(before_.getContext()).createBranchWeights(1, 1 << 20);
 }
 
-void LogEmitter::append_bits(llvm::Value* number, llvm::Value* bits) {
-  llvm::Type* wide = builder_.getInt64Ty();
-  const auto load_word = [&] {
-    return builder_.CreateLoad(builder_.getPtrTy(), field(offsetof(heddle_record_state, word)));
-  };
-  llvm::Value* at = load_word();
-  llvm::Value* word = builder_.CreateLoad(wide, at);
-  llvm::Value* lost = builder_.CreateLShr(word, builder_.CreateSub(builder_.getInt64(64), bits));
-  enter_cold_path(builder_.CreateICmpNE(lost, builder_.getInt64(0)));
+LogEmitter::Word LogEmitter::word_in_memory() {
+  llvm::Value* at = builder_.CreateLoad(builder_.getPtrTy(), field(offsetof(heddle_record_state, word)));
+  return {at, builder_.CreateLoad(builder_.getInt64Ty(), at)};
+}
+
+LogEmitter::Word LogEmitter::present_word() {
+  if (variables_ == nullptr) return word_in_memory();
+  return {builder_.CreateLoad(builder_.getPtrTy(), variables_->at),
+          builder_.CreateLoad(builder_.getInt64Ty(), variables_->word)};
+}
+
+LogEmitter::Word LogEmitter::next_word(const Word& present, llvm::Value* full) {
+  enter_cold_path(full);
   builder_.CreateCall(hooks_.next_word)->setCallingConv(llvm::CallingConv::PreserveAll);
-  llvm::Value* next_at = load_word();
-  llvm::Value* next_word = builder_.CreateLoad(wide, next_at);
+  const Word next = word_in_memory();
   leave_cold_path();
-  llvm::Value* final_at = join(at, next_at);
-  llvm::Value* final_word = join(word, next_word);
-  builder_.CreateStore(builder_.CreateOr(builder_.CreateShl(final_word, bits), number), final_at,
-                       /*isVolatile=*/true);
+  return {join(present.at, next.at), join(present.word, next.word)};
+}
+
+void LogEmitter::store(const Word& word) {
+  builder_.CreateStore(word.word, word.at, /*isVolatile=*/true);
+  if (variables_ == nullptr) return;
+  builder_.CreateStore(word.at, variables_->at);
+  builder_.CreateStore(word.word, variables_->word);
+}
+
+void LogEmitter::load_word() {
+  const Word word = word_in_memory();
+  builder_.CreateStore(word.at, variables_->at);
+  builder_.CreateStore(word.word, variables_->word);
 }
 
 void LogEmitter::write_bits(llvm::Value* number, unsigned bits) {
-  append_bits(number, builder_.getInt64(bits));
+  const Word present = present_word();
+  llvm::Value* none = builder_.getInt64(0);
+  llvm::Value* full =
+      bits == 1 ? builder_.CreateICmpSLT(present.word, none)
+                : builder_.CreateICmpNE(builder_.CreateLShr(present.word, builder_.getInt64(64 - bits)), none);
+  const Word word = next_word(present, full);
+  store({word.at, builder_.CreateOr(builder_.CreateShl(word.word, builder_.getInt64(bits)), number)});
 }
 
-// rounds + 1 in Elias gamma is that number in twice its length minus one bits.
-void LogEmitter::write_rounds(llvm::Value* rounds, uint32_t exit, unsigned exit_bits) {
-  llvm::Value* number = builder_.CreateAdd(rounds, builder_.getInt64(1));
-  llvm::Value* many = builder_.CreateICmpUGE(number, builder_.getInt64(uint64_t{1} << kRoundsBits));
-  llvm::Instruction *if_many = nullptr, *if_few = nullptr;
-  llvm::SplitBlockAndInsertIfThenElse(many, &before_, &if_many, &if_few, unlikely());
-  builder_.SetInsertPoint(if_many);
-  builder_.SetCurrentDebugLocation(hook_location(before_));
-  builder_.CreateCall(hooks_.rounds, {rounds, builder_.getInt32(exit), builder_.getInt32(exit_bits)})
-      ->setCallingConv(llvm::CallingConv::PreserveAll);
-  LogEmitter few(hooks_, *if_few);
-  llvm::IRBuilder<>& builder = few.builder_;
-  llvm::Value* zeros = builder.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, number, builder.getTrue());
-  llvm::Value* bits = builder.CreateSub(builder.getInt64(127 + exit_bits), builder.CreateShl(zeros, 1));
-  few.append_bits(builder.CreateOr(builder.CreateShl(number, exit_bits), builder.getInt64(exit)), bits);
-  builder_.SetInsertPoint(&before_);
-  builder_.SetCurrentDebugLocation(hook_location(before_));
+// Doubles the word; the carry says that it was full.
+void LogEmitter::write_round() {
+  const Word present = present_word();
+  llvm::Value* doubled =
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::uadd_with_overflow, present.word, present.word);
+  llvm::Value* usual = builder_.CreateExtractValue(doubled, 0);
+  enter_cold_path(builder_.CreateExtractValue(doubled, 1));
+  builder_.CreateCall(hooks_.next_word)->setCallingConv(llvm::CallingConv::PreserveAll);
+  const Word next = word_in_memory();
+  llvm::Value* next_doubled = builder_.CreateShl(next.word, 1);
+  leave_cold_path();
+  llvm::Value* at = join(present.at, next.at);
+  store({at, join(usual, next_doubled)});
 }
 
 llvm::Value* LogEmitter::path() {
@@ -137,10 +147,6 @@ llvm::Value* LogEmitter::path() {
 
 void LogEmitter::set_path(llvm::Value* number) {
   builder_.CreateStore(number, field(offsetof(heddle_record_state, path)), /*isVolatile=*/true);
-}
-
-void LogEmitter::set_count(llvm::Value* rounds) {
-  builder_.CreateStore(rounds, field(offsetof(heddle_record_state, count)), /*isVolatile=*/true);
 }
 
 void LogEmitter::append(llvm::ArrayRef<LoggedValue> values) {

@@ -22,26 +22,31 @@ struct LoggedValue {
 struct RecordHooks {
   explicit RecordHooks(llvm::Module& module);
 
-  llvm::FunctionCallee next_word, rounds, next_data, enter, landed, twice_begin, twice, foreign, sync, returned,
-      range;
+  llvm::FunctionCallee next_word, next_data, enter, landed, twice_begin, twice, foreign, sync, returned, range;
   llvm::FunctionCallee scanned, chaos, block;
   llvm::GlobalVariable* state;  // the thread-local variable
+};
+
+// Variables that hold the path word in the making and its address (word_registers.h).
+struct PathWord {
+  llvm::AllocaInst *at = nullptr, *word = nullptr;
 };
 
 // Emits in front of one instruction, with its place in the source. Writes split the block of that instruction,
 // which is afterwards the first of the second half.
 class LogEmitter {
  public:
-  LogEmitter(const RecordHooks& hooks, llvm::Instruction& before);
+  // `word`: if not null, the variables hold what the thread's state says.
+  LogEmitter(const RecordHooks& hooks, llvm::Instruction& before, const PathWord* word = nullptr);
 
   llvm::IRBuilder<>& builder() { return builder_; }
 
   // ---- path stream
   void write_bits(llvm::Value* number, unsigned bits);
-  void write_rounds(llvm::Value* rounds, uint32_t exit, unsigned exit_bits);
+  void write_round();  // of a counted loop: the bit 0
+  void load_word();    // into the variables
   llvm::Value* path();
   void set_path(llvm::Value* number);
-  void set_count(llvm::Value* rounds);
   // ---- data stream
   void append(llvm::ArrayRef<LoggedValue> values);  // together: a crash leaves all of few, or none
   // As it is stored: an integer of so many bytes.
@@ -54,7 +59,13 @@ class LogEmitter {
  private:
   llvm::Value* field(size_t offset);
   void append_few(llvm::ArrayRef<LoggedValue> values);
-  void append_bits(llvm::Value* number, llvm::Value* bits);
+  struct Word {
+    llvm::Value *at, *word;
+  };
+  Word word_in_memory();
+  Word present_word();
+  Word next_word(const Word& present, llvm::Value* full);  // if it is full
+  void store(const Word& word);
   // Code that is hardly ever run: the builder stands in it until leave_cold_path.
   void enter_cold_path(llvm::Value* condition);
   void leave_cold_path();
@@ -63,6 +74,7 @@ class LogEmitter {
 
   const RecordHooks& hooks_;
   llvm::Instruction& before_;
+  const PathWord* const variables_;
   llvm::IRBuilder<> builder_;
   llvm::BasicBlock *usual_ = nullptr, *cold_ = nullptr;  // the blocks that meet in front of `before_`
 };

@@ -1,10 +1,10 @@
 #include "instrument/record_paths.h"
 
 #include <llvm/IR/CFG.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include "instrument/word_registers.h"
 
 namespace heddle {
 namespace {
@@ -34,7 +34,11 @@ llvm::Instruction& place_on_edge(llvm::Instruction& terminator, llvm::BasicBlock
 class PathInstrumenter {
  public:
   PathInstrumenter(const RecordHooks& hooks, const FunctionPlan& plan, llvm::Function& function)
-      : hooks_(hooks), segments_(*plan.segments), function_(function) {
+      : hooks_(hooks),
+        segments_(*plan.segments),
+        registers_(
+            hooks, function, [&](const llvm::BasicBlock& block) { return writes(plan, block); },
+            [&](const llvm::BasicBlock& block) { return others_write(plan, block); }) {
     for (uint32_t b = 0; b < plan.flow.size(); ++b) {
       blocks_.push_back(const_cast<llvm::BasicBlock*>(plan.flow.block(b)));
       terminators_.push_back(blocks_.back()->getTerminator());
@@ -43,14 +47,32 @@ class PathInstrumenter {
 
   void run(const PathLabels& labels) {
     begin_function(labels);
-    make_counters();
     for (const Segments::Edge& edge : segments_.edges()) add_edge(edge);
     add_announcements();
     for (Piece p = 0; p < segments_.piece_count(); ++p) add_end(p, labels);
-    promote_counters();
+    registers_.finish();
   }
 
  private:
+  static bool writes(const Segments::Edge& edge) {
+    return edge.bits != 0 || edge.leaves_loop || edge.next_round;
+  }
+
+  // Calls that write end pieces, and so do landings.
+  static bool others_write(const FunctionPlan& plan, const llvm::BasicBlock& block) {
+    const std::optional<uint32_t> number = plan.flow.find(&block);
+    if (!number) return true;
+    const Piece p = plan.segments->first_piece(*number);
+    return plan.segments->cutting_call(p) != nullptr || plan.segments->cutting_terminator(p) != nullptr ||
+           plan.segments->announces(p).has_value();
+  }
+
+  static bool writes(const FunctionPlan& plan, const llvm::BasicBlock& block) {
+    const std::optional<uint32_t> number = plan.flow.find(&block);
+    return number && llvm::any_of(plan.segments->edges_from(plan.segments->first_piece(*number)),
+                                  [](const Segments::Edge& edge) { return writes(edge); });
+  }
+
   llvm::BasicBlock& block_of(Piece p) const { return *blocks_[segments_.block_of(p)]; }
   llvm::Instruction& terminator_of(Piece p) const { return *terminators_[segments_.block_of(p)]; }
 
@@ -61,37 +83,13 @@ class PathInstrumenter {
     if (segments_.clears_path(segments_.first_piece(0))) at.set_path(at.builder().getInt64(0));
   }
 
-  // Rounds of counted loops live in a variable that becomes a register.
-  void make_counters() {
-    llvm::IRBuilder<> builder(&*function_.getEntryBlock().begin());
-    for (const Segments::CountedLoop& loop : segments_.counted_loops())
-      counters_[&loop] = builder.CreateAlloca(builder.getInt64Ty());
-  }
-
-  void promote_counters() {
-    if (counters_.empty()) return;
-    std::vector<llvm::AllocaInst*> slots;
-    for (const Segments::CountedLoop& loop : segments_.counted_loops()) slots.push_back(counters_[&loop]);
-    llvm::DominatorTree tree(function_);
-    llvm::PromoteMemToReg(slots, tree);
-  }
-
-  static bool counts_rounds(const Segments::Edge& edge) { return edge.enters_loop || edge.next_round; }
-
-  void count_rounds(LogEmitter& at, const Segments::Edge& edge) {
-    llvm::IRBuilder<>& builder = at.builder();
-    llvm::AllocaInst* counter = counters_[segments_.counted_loop_of(edge.to)];
-    llvm::Value* rounds = builder.getInt64(0);
-    if (edge.next_round) {
-      rounds = builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), counter), builder.getInt64(1));
-      at.set_count(rounds);
-    }
-    builder.CreateStore(rounds, counter);
+  LogEmitter emitter(const Segments::Edge& edge, llvm::Instruction& place) const {
+    return LogEmitter(hooks_, place, registers_.of(block_of(edge.from)));
   }
 
   void add_edge(const Segments::Edge& edge) {
     const bool clears = edge.cut && segments_.clears_path(edge.to);
-    if (edge.value == 0 && edge.bits == 0 && !edge.leaves_loop && !clears && !counts_rounds(edge)) return;
+    if (!writes(edge) && edge.value == 0 && !clears) return;
     if (const llvm::CallBase* call = segments_.cutting_call(edge.from)) {
       // The segment ends before the call, the next begins behind it.
       auto& instruction = const_cast<llvm::CallBase&>(*call);
@@ -104,38 +102,25 @@ class PathInstrumenter {
     if (llvm::isa<llvm::InvokeInst, llvm::CallBrInst, llvm::IndirectBrInst>(terminator)) {
       // All edges of these end the segment alike, before the terminator.
       if (ended_.insert(&terminator).second) write(LogEmitter(hooks_, terminator), edge);
-      if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&terminator);
-          invoke && (clears || counts_rounds(edge))) {
+      if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&terminator); invoke && clears) {
         const bool lands = invoke->getNormalDest() != &target;
         llvm::BasicBlock* pad = invoke->getUnwindDest();
         llvm::Instruction& place = lands ? *pad->getFirstInsertionPt() : place_on_edge(terminator, target);
-        clear_count(place, edge);
-        begin(place, edge, clears);
+        clear(place);
       }
       return;  // what targets of the others need is done at their beginning, see add_announcements
     }
     llvm::Instruction& place = place_on_edge(terminator, target);
-    clear_count(place, edge);
-    write(LogEmitter(hooks_, place), edge);
-    begin(place, edge, clears);
-  }
-
-  // Before anything is written: who looks at a thread that has written the rounds of one loop must not find
-  // them again as those of the next.
-  void clear_count(llvm::Instruction& place, const Segments::Edge& edge) {
-    if (!edge.enters_loop) return;
-    LogEmitter at(hooks_, place);
-    at.set_count(at.builder().getInt64(0));
+    write(emitter(edge, place), edge);
+    if (clears) clear(place);
   }
 
   // What ends with the edge.
   void write(LogEmitter at, const Segments::Edge& edge) {
     llvm::IRBuilder<>& builder = at.builder();
-    if (edge.leaves_loop) {
-      llvm::Value* rounds =
-          builder.CreateLoad(builder.getInt64Ty(), counters_[segments_.counted_loop_of(edge.from)]);
-      at.write_rounds(rounds, edge.exit, edge.exit_bits);
-    }
+    if (edge.next_round) at.write_round();
+    if (edge.leaves_loop)
+      at.write_bits(builder.getInt64(uint64_t{1} << edge.exit_bits | edge.exit), edge.exit_bits + 1);
     if (edge.value == 0 && edge.bits == 0) return;
     llvm::Value* number = builder.getInt64(edge.value);
     if (!edge.fresh) number = builder.CreateAdd(at.path(), number);
@@ -144,15 +129,6 @@ class PathInstrumenter {
     } else {
       at.set_path(number);
     }
-  }
-
-  // What begins behind the edge.
-  void begin(llvm::Instruction& place, const Segments::Edge& edge, bool clears) {
-    if (counts_rounds(edge)) {
-      LogEmitter at(hooks_, place);
-      count_rounds(at, edge);
-    }
-    if (clears) clear(place);
   }
 
   void clear(llvm::Instruction& place) {
@@ -186,10 +162,9 @@ class PathInstrumenter {
 
   const RecordHooks& hooks_;
   const Segments& segments_;
-  llvm::Function& function_;
+  WordRegisters registers_;
   std::vector<llvm::BasicBlock*> blocks_;        // by number, as they were
   std::vector<llvm::Instruction*> terminators_;  // of these
-  llvm::DenseMap<const Segments::CountedLoop*, llvm::AllocaInst*> counters_;
   llvm::DenseSet<const llvm::Instruction*> ended_;
 };
 

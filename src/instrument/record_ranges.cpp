@@ -19,8 +19,11 @@ class RangeWriter {
     llvm::Value* offset = builder_.getInt64(static_cast<uint64_t>(-1));
     if (range.source != HEDDLE_SOURCE_unknown) source = as_number(argument(range.source_argument));
     if (range.offset_argument >= 0) offset = as_number(argument(range.offset_argument));
+    llvm::Value* source_kind = builder_.getInt32(range.source);
+    if (range.source == HEDDLE_SOURCE_stream && extent.kind == Extent::Kind::product)
+      shorten(extent, size, source_kind);
     builder_.CreateCall(hooks_.range, {argument(range.effect->place.argument), size, builder_.getInt32(how),
-                                       builder_.getInt32(range.source), source, offset});
+                                       source_kind, source, offset});
   }
 
  private:
@@ -35,6 +38,19 @@ class RangeWriter {
   // An int below zero is an error the function has noticed: nothing was written.
   llvm::Value* amount(llvm::Value* value) {
     return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, as_number(value), builder_.getInt64(0));
+  }
+
+  // fread: what it returns is how many objects it has read. Behind them there may be a part of one more; then
+  // the stream does not stand where the range ends.
+  void shorten(const Extent& extent, llvm::Value*& size, llvm::Value*& source_kind) {
+    llvm::Value* one = builder_.getInt64(1);
+    llvm::Value* object = amount(argument(extent.first));
+    llvm::Value* read = as_number(&call_);
+    llvm::Value* missing = builder_.CreateICmpULT(read, amount(argument(extent.second)));
+    llvm::Value* in_part = builder_.CreateAnd(missing, builder_.CreateICmpUGT(object, one));
+    llvm::Value* objects = builder_.CreateAdd(read, builder_.CreateZExt(in_part, builder_.getInt64Ty()));
+    size = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, builder_.CreateMul(object, objects));
+    source_kind = builder_.CreateSelect(in_part, builder_.getInt32(HEDDLE_SOURCE_unknown), source_kind);
   }
 
   llvm::Value* size_of(const Extent& extent, heddle_range_kind& how) {

@@ -41,6 +41,11 @@ uint32_t ControlFlow::number(const llvm::BasicBlock* block) const {
   return found->second;
 }
 
+std::optional<uint32_t> ControlFlow::find(const llvm::BasicBlock* block) const {
+  auto found = numbers_.find(block);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void ControlFlow::link_blocks() {
   successors_.resize(size());
   predecessors_.resize(size());

@@ -12,6 +12,7 @@
 #include <llvm/IR/Function.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,8 @@ class ControlFlow {
 
   size_t size() const { return blocks_.size(); }
   const llvm::BasicBlock* block(uint32_t number) const { return blocks_[number]; }
-  uint32_t number(const llvm::BasicBlock* block) const;  // the block must be of this function
+  uint32_t number(const llvm::BasicBlock* block) const;               // the block must be of this function
+  std::optional<uint32_t> find(const llvm::BasicBlock* block) const;  // none if it was added later
 
   // Without repetitions (a switch may name a block several times), in the order of the terminator's operands.
   const std::vector<uint32_t>& successors(uint32_t b) const { return successors_[b]; }

@@ -68,7 +68,7 @@ class KnownValues::Fixpoint {
   }
 
   void add_candidates(const llvm::Function& function) {
-    if (!options_.entered_from_outside(function) && !opaque(function)) {
+    if (!options_.entered_silently(function) && !opaque(function)) {
       for (const llvm::Argument& argument : function.args())
         if (is_word(*argument.getType(), layout_) && !argument.hasPassPointeeByValueCopyAttr() &&
             !argument.hasStructRetAttr())

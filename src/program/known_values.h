@@ -6,7 +6,8 @@
 // - a constant integer or null; or `logged` says that the data stream holds it;
 // - computed from known values (word_operations.h): integer arithmetic, comparisons, casts between integers and
 //   pointers, select, freeze, getelementptr, some intrinsics; or a phi all of whose incoming values are known;
-// - an argument of a function that is only called directly from inside the program, and known at every call;
+// - an argument of a function that is known at every direct call from inside the program, and told in the data
+//   stream whenever it is entered otherwise;
 // - the result of a direct call of a function of the program that is known at every return;
 // - a load from a promotable stack slot (stack_slots.h: what -O0 makes of local variables) that is stored to
 //   before on every way, where all stores to the slot are of known values.
@@ -37,8 +38,9 @@ namespace heddle {
 struct KnownOptions {
   // Is the result of this instruction (no phi) in the data stream? At most 64 bits.
   llvm::function_ref<bool(const llvm::Instruction&)> logged;
-  // May this function be entered otherwise than by direct calls from inside the program?
-  llvm::function_ref<bool(const llvm::Function&)> entered_from_outside;
+  // May this function be entered otherwise than by direct calls from inside the program, without its arguments
+  // being told?
+  llvm::function_ref<bool(const llvm::Function&)> entered_silently;
 };
 
 class KnownValues {

@@ -37,7 +37,7 @@ class Known : public testing::Test {
                            const llvm::Function* callee = call->getCalledFunction();
                            return callee != nullptr && callee->getName().starts_with("input");
                          },
-                     .entered_from_outside =
+                     .entered_silently =
                          [](const llvm::Function& function) { return function.getName().starts_with("out"); }});
   }
   void analyse_body(const std::string& body) { analyse("define void @out() {\n" + body + "\n}\n"); }

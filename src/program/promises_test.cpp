@@ -24,7 +24,7 @@ std::string without_promises(const std::string& ir) {
     return call != nullptr && call->getCalledFunction()->getName() == "input";
   };
   const auto outside = [](const llvm::Function& function) { return function.getName() == "out"; };
-  drop_promises(*module, KnownValues(*module, {.logged = logged, .entered_from_outside = outside}));
+  drop_promises(*module, KnownValues(*module, {.logged = logged, .entered_silently = outside}));
   EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
   std::string text;
   llvm::raw_string_ostream out(text);

@@ -89,6 +89,8 @@ std::string_view record_policy_name(RecordPolicy policy) {
       return "paths";
     case RecordPolicy::clap:
       return "clap";
+    case RecordPolicy::branches:
+      return "branches";
   }
   return "";
 }
@@ -121,6 +123,7 @@ class RecordPlan::Builder {
   void find_functions();
   void find_callbacks_by_name();
   bool is_entered_from_outside(const llvm::Function& function) const;
+  static bool is_handed_out_only(const llvm::Function& function);
   void plan_calls(const llvm::Function& function);
   CallPlan plan_call(const llvm::CallBase& call) const;
   CallPlan plan_external(const llvm::CallBase& call, CallPlan plan) const;
@@ -159,7 +162,9 @@ void RecordPlan::Builder::find_callbacks_by_name() {
     const llvm::StringRef name = function->getName();
     if (!function->hasLocalLinkage() && effects_.find(std::string_view(name.data(), name.size())) != nullptr)
       libraries_call_by_name_ = true;
-    plan_.functions_[function]->entered_from_outside = is_entered_from_outside(*function);
+    FunctionPlan& plan = *plan_.functions_[function];
+    plan.entered_from_outside = is_entered_from_outside(*function);
+    plan.tells_arguments = plan.entered_from_outside && is_handed_out_only(*function);
   }
 }
 
@@ -179,6 +184,16 @@ bool RecordPlan::Builder::is_entered_from_outside(const llvm::Function& function
     });
   };
   return !only_called(function, only_called);
+}
+
+// Its address goes nowhere but to functions of libraries. They may give it back, but not often.
+bool RecordPlan::Builder::is_handed_out_only(const llvm::Function& function) {
+  return llvm::all_of(function.uses(), [](const llvm::Use& use) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+    if (call == nullptr || call->isCallee(&use)) return call != nullptr;
+    const llvm::Function* callee = call->getCalledFunction();
+    return callee != nullptr && callee->isDeclarationForLinker();
+  });
 }
 
 void RecordPlan::Builder::plan_calls(const llvm::Function& function) {
@@ -266,7 +281,7 @@ void RecordPlan::Builder::choose_values() {
   for (const llvm::Function* function : order_)
     for (const llvm::Instruction& instruction : llvm::instructions(*function))
       if (const unsigned bytes = outside_value_bytes(instruction)) plan_.logged_[&instruction] = bytes;
-  if (plan_.policy_ != RecordPolicy::standard) return;
+  if (plan_.policy_ == RecordPolicy::paths || plan_.policy_ == RecordPolicy::clap) return;
   const auto recorded = [this](const llvm::Function& function) { return plan_.functions_.contains(&function); };
   for (const llvm::Instruction* value : address_values(module_, effects_, plan_.sharing_, recorded))
     plan_.logged_[value] = stored_bytes(*value);
@@ -283,10 +298,10 @@ void RecordPlan::Builder::find_known_values() {
   };
   const auto entered = [this](const llvm::Function& function) {
     const FunctionPlan* plan = plan_.function(function);
-    return plan == nullptr || plan->entered_from_outside;
+    return plan == nullptr || (plan->entered_from_outside && !plan->tells_arguments);
   };
   plan_.known_ =
-      std::make_unique<KnownValues>(module_, KnownOptions{.logged = logged, .entered_from_outside = entered});
+      std::make_unique<KnownValues>(module_, KnownOptions{.logged = logged, .entered_silently = entered});
 }
 
 // Each function behind those that it calls; those that call each other in some order.
@@ -327,6 +342,7 @@ std::vector<const llvm::Function*> RecordPlan::Builder::callees_first() const {
 void RecordPlan::Builder::number(const llvm::Function& function) {
   FunctionPlan& plan = *plan_.functions_[&function];
   const bool plain = plan_.policy_ == RecordPolicy::clap;
+  const bool computed = !plain && plan_.policy_ != RecordPolicy::branches;
   bool callees_silent = true;
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
@@ -341,8 +357,8 @@ void RecordPlan::Builder::number(const llvm::Function& function) {
   plan.segments = std::make_unique<Segments>(
       plan.flow, SegmentOptions{.cuts = [this](const llvm::CallBase& call) { return plan_.calls_[&call].cuts; },
                                 .known =
-                                    [this, plain](const llvm::BasicBlock& block) {
-                                      return !plain && plan_.known_->branch_known(block);
+                                    [this, computed](const llvm::BasicBlock& block) {
+                                      return computed && plan_.known_->branch_known(block);
                                     },
                                 .counted_loops = !plain,
                                 .plain = plain});
@@ -368,7 +384,7 @@ void RecordPlan::Builder::count(const llvm::Function& function) {
   for (const llvm::BasicBlock& block : function) {
     if (plan.flow.successors(plan.flow.number(&block)).size() > 1) {
       ++counts.branches;
-      counts.known_branches += plan_.policy_ != RecordPolicy::clap && plan_.known_->branch_known(block);
+      counts.known_branches += plan.segments->known(plan.segments->last_piece(plan.flow.number(&block)));
     }
     for (const llvm::Instruction& instruction : block) {
       if (llvm::isa<llvm::LoadInst>(instruction)) ++counts.loads;

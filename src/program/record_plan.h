@@ -7,7 +7,9 @@
 // - A function that may be entered otherwise than by direct calls of the program (its address is taken, or
 // foreign code may
 //   know its name) has an *entry*: HEDDLE_RECORD_enter or HEDDLE_RECORD_enter_from_outside and the arguments
-//   that stored_bytes() has a size for, written whenever it is reached so. Direct calls do not write it.
+//   that stored_bytes() has a size for, written whenever it is reached so. Direct calls do not write it. Of
+//   functions that are handed to libraries only (starts of threads, main) HEDDLE_RECORD_enter is followed by
+//   the arguments too, though hardly anybody comes that way: so they are known values (known_values.h).
 // - Direct calls of functions of the program write nothing.
 // - A *loud* call is one that leaves the program and about which something must be told:
 //     before it:  HEDDLE_RECORD_sync, if it is a synchronisation call
@@ -60,6 +62,8 @@ enum class RecordPolicy {
              // out
   paths,     // CLAP's idea, as small as we can: as standard, but no values are logged
   clap,      // CLAP as published: function labels and the number of every segment, nothing left out
+  branches,  // as standard, but with bits for branches that can be computed: to measure what leaving them out
+             // saves
 };
 std::string_view record_policy_name(RecordPolicy policy);
 Result<RecordPolicy> parse_record_policy(std::string_view name);
@@ -96,8 +100,9 @@ class FunctionPlan {
   ControlFlow flow;
   std::unique_ptr<Segments> segments;
   bool entered_from_outside = false;  // has an entry
-  bool silent = false;                // neither it nor what it calls writes to the path stream
-  bool returns = false;               // it comes back to its caller, whatever happens (but for crashes)
+  bool tells_arguments = false;  // its entry tells the arguments also when the program came through a pointer
+  bool silent = false;           // neither it nor what it calls writes to the path stream
+  bool returns = false;          // it comes back to its caller, whatever happens (but for crashes)
 };
 
 class RecordPlan {

@@ -127,10 +127,7 @@ void Segments::Builder::add_block(uint32_t b) {
 }
 
 void Segments::Builder::make_loops() {
-  auto last_piece = [this](uint32_t b) -> const PieceInfo& {
-    Piece end = b + 1 < flow_.size() ? result_.first_piece_[b + 1] : static_cast<Piece>(pieces_.size());
-    return pieces_[end - 1];
-  };
+  auto last_piece = [this](uint32_t b) -> const PieceInfo& { return pieces_[result_.last_piece(b)]; };
   auto allowed = [&](uint32_t b) {
     return !announced_[b] && pieces_[result_.first_piece_[b]].call == nullptr &&
            !last_piece(b).told_apart_elsewhere;

@@ -17,10 +17,11 @@
 // And *counted loops*: the likely way around an innermost loop (counted_loops.h says which). In a counted loop
 // each piece has one successor, or a known choice of several, so that it goes round from the header to the
 // header; no piece of it ends with a cut, and at least one unknown branch can leave it. To follow it is one
-// step: how often it came to the header again (rounds), and by which edge it was left, are written on leaving
-// it. So start, rounds and exit name exactly one way. All other edges from its pieces are exits, also those to
-// other blocks of the loop and those to other pieces of the way; all other edges to its pieces enter it, also
-// in its middle; and all these edges are cut. The function's entry has no edge to it and is in no loop.
+// step: how often it came to the header again (rounds: a bit for each, which costs no more than to count them),
+// and, on leaving it, by which edge it was left. So start, rounds and exit name exactly one way. All other
+// edges from its pieces are exits, also those to other blocks of the loop and those to other pieces of the way;
+// all other edges to its pieces enter it, also in its middle; and all these edges are cut. The function's entry
+// has no edge to it and is in no loop.
 //
 // The number of bits that a segment writes must follow from its start alone, but ways of several starts join.
 // So starts whose ways share an edge with a write form a group, and all of a group write the same number of
@@ -38,6 +39,7 @@
 // A block that the entry cannot reach is one piece without edges, which is in no segment and ends no function.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/InstrTypes.h>
 
@@ -72,6 +74,9 @@ class Segments {
   size_t piece_count() const { return pieces_.size(); }
   uint32_t block_of(Piece p) const { return pieces_[p].block; }
   Piece first_piece(uint32_t block) const { return first_piece_[block]; }
+  Piece last_piece(uint32_t block) const {
+    return (block + 1 < first_piece_.size() ? first_piece_[block + 1] : static_cast<Piece>(pieces_.size())) - 1;
+  }
   // The call that ends this piece inside its block, or null.
   const llvm::CallBase* cutting_call(Piece p) const { return pieces_[p].call; }
   // Invoke or callbr, of the block's last piece, or null.
@@ -92,17 +97,19 @@ class Segments {
     // The same for all edges of a piece, so of a thread that stopped in a piece, whose number is not written
     // yet, it is known whether the number so far is 0 or state.path.
     bool fresh = false;
-    // Of a counted loop: rounds and exit are written here: rounds (varying length), then `exit` with
-    // `exit_bits` bits.
+    // Of a counted loop: written here are the bit 1, which ends the rounds, then `exit` with `exit_bits` bits.
     bool leaves_loop = false;
     uint32_t exit = 0;
     unsigned exit_bits = 0;
-    bool enters_loop = false;  // rounds are 0 behind it; an edge can leave a loop and enter it, or another
-    bool next_round = false;   // rounds + 1: to the header, inside
+    bool enters_loop = false;  // an edge can leave a loop and enter it, or another
+    bool next_round = false;   // the bit 0 is written: to the header, inside
   };
   // Sorted by (from, to). An edge with `value` != 0 and no `bits` adds to state.path; if `fresh`, it sets it.
   const std::vector<Edge>& edges() const { return edges_; }
   const Edge* find_edge(Piece from, Piece to) const;  // null if there is none
+  llvm::ArrayRef<Edge> edges_from(Piece p) const {
+    return llvm::ArrayRef(edges_).slice(pieces_[p].first_edge, pieces_[p].last_edge - pieces_[p].first_edge);
+  }
   // Plain numbering only: bits of state.path that are written where the function ends; else 0.
   unsigned end_bits(Piece p) const { return pieces_[p].end_bits; }
   // At starts of which this is true, state.path must be set to 0: edges that are not fresh follow.

@@ -129,11 +129,10 @@ ValueEvaluator::Step ValueEvaluator::make_step(const llvm::Instruction& instruct
   return step;
 }
 
-void ValueEvaluator::set(const llvm::Instruction& instruction, uint64_t value) {
-  const std::optional<uint32_t> place = known_.place(instruction);
+void ValueEvaluator::set(const llvm::Value& value, uint64_t bits) {
+  const std::optional<uint32_t> place = known_.place(value);
   if (!place) return;
-  write(*place,
-        {.bits = truncate_word(value, *instruction.getType(), known_.layout()), .fault = {nullptr, none}});
+  write(*place, {.bits = truncate_word(bits, *value.getType(), known_.layout()), .fault = {nullptr, none}});
 }
 
 ValueEvaluator::Operand ValueEvaluator::operand(const llvm::Value& value) const {

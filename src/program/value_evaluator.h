@@ -38,7 +38,7 @@ class ValueEvaluator {
   // Any instruction but phis; calls are set() or left alone. Does nothing for what no known branch needs, so it
   // is enough to go through KnownValues::needed_instructions().
   void execute(const llvm::Instruction& instruction);
-  void set(const llvm::Instruction& instruction, uint64_t value);  // from the data stream
+  void set(const llvm::Value& value, uint64_t bits);  // instruction or argument, from the data stream
   // Where the known branch at the end of `block` goes; null when it cannot be said, and trouble() says why
   // (undefined behaviour in the recorded run: a division by 0, a shift by too much; a value that was never
   // set).

@@ -41,7 +41,7 @@ bool is_logged(const llvm::Instruction& instruction) {
 
 KnownValues known_values(const llvm::Module& module) {
   const auto outside = [](const llvm::Function& function) { return function.getName() == "main"; };
-  return KnownValues(module, {.logged = is_logged, .entered_from_outside = outside});
+  return KnownValues(module, {.logged = is_logged, .entered_silently = outside});
 }
 
 void optimise(llvm::Module& module, const std::string& passes) {

@@ -32,8 +32,8 @@ class Evaluator : public testing::Test {
       return call != nullptr && call->getCalledFunction()->getName().starts_with("input");
     };
     const auto outside = [](const llvm::Function& function) { return function.getName().starts_with("out"); };
-    known_ = std::make_unique<KnownValues>(*module_,
-                                           KnownOptions{.logged = logged, .entered_from_outside = outside});
+    known_ =
+        std::make_unique<KnownValues>(*module_, KnownOptions{.logged = logged, .entered_silently = outside});
     evaluator_ = std::make_unique<ValueEvaluator>(*known_);
   }
 

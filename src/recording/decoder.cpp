@@ -80,11 +80,18 @@ void ThreadDecoder::push(const llvm::Function& function, EnteredBy by, const llv
     consumed();
   }
   evaluator_.enter(function, call);
+  if (!arguments.empty()) set_arguments(function, arguments);
   visitor_.enter_function(code.id(), by);
   if (by == EnteredBy::outside || by == EnteredBy::callback) visitor_.arguments(code.id(), arguments);
   Activation& top = stack_.emplace_back(Activation{.code = &code, .entered_by = by});
   outside_ = false;
   if (enter_piece(top, 0)) start_segment(top);
+}
+
+void ThreadDecoder::set_arguments(const llvm::Function& function, std::span<const uint64_t> told) {
+  size_t next = 0;
+  for (const llvm::Argument& argument : function.args())
+    if (stored_bytes(*argument.getType()) != 0) evaluator_.set(argument, told[next++]);
 }
 
 void ThreadDecoder::pop(LeftBy by, const llvm::ReturnInst* returned) {
@@ -301,14 +308,14 @@ void ThreadDecoder::start_loop(Activation& top) {
   const Segments& segments = top.code->segments();
   top.loop = top.code->piece(top.piece).loop;
   top.number = Number::written;
-  const std::optional<uint64_t> rounds = path_.read_gamma();
-  const std::optional<uint64_t> index = rounds ? path_.read(segments.exit_bits(*top.loop)) : std::nullopt;
+  const PathBits::Zeros rounds = path_.read_zeros();
+  if (rounds.count > kMostRounds) return damaged_path("more rounds of a loop than there is time for");
+  const std::optional<uint64_t> index = rounds.ended ? path_.read(segments.exit_bits(*top.loop)) : std::nullopt;
+  top.rounds = rounds.count;
   if (!index) return read_nothing(top);
   const std::optional<Segments::LoopExit> exit = segments.loop_exit(*top.loop, static_cast<uint32_t>(*index));
   if (!exit) return damaged_path("an exit that the loop does not have");
-  if (*rounds - 1 > kMostRounds) return damaged_path("more rounds of a loop than there is time for");
   last_read_ = last_choice_ = end_.blocks;
-  top.rounds = *rounds - 1;
   top.exit = *exit;
   tell_plain_rounds(top);
 }
@@ -324,7 +331,8 @@ void ThreadDecoder::tell_plain_rounds(Activation& top) {
   top.rounds = 0;
 }
 
-// The log does not hold the number of the segment, or the rounds of the loop, that begins here.
+// The log does not hold the number of the segment that begins here, or how the thread left the loop; the rounds
+// that it has made so far are there.
 void ThreadDecoder::read_nothing(Activation& top) {
   if (path_.malformed()) return damaged_path("what nobody writes");
   if (!pending_) visitor_.pending();
@@ -332,18 +340,14 @@ void ThreadDecoder::read_nothing(Activation& top) {
   const heddle_record_log& head = log_.head();
   const SignalEntry* signal = interruption();
   const bool looked_at = signal != nullptr || (head.looked_at != 0 && !log_.path_stream().broken);
-  const uint64_t count = signal != nullptr ? signal->pending_count : head.pending_count;
   const uint64_t path = signal != nullptr ? signal->pending_path : head.pending_path;
   top.number = Number::missing;
-  top.rounds = 0;
   top.rest = 0;
-  top.consumed = reads_;
   top.added_is_known = looked_at && top.loop == nullptr && top.code->segments().clears_path(top.piece);
-  if (!looked_at) return;
   if (top.loop != nullptr) {
-    top.rounds = std::min(count, kMostRounds);
+    if (top.rounds != 0) last_read_ = last_choice_ = end_.blocks;
     tell_plain_rounds(top);
-  } else if (path != 0 && (signal != nullptr || top.code->segments().clears_path(top.piece))) {
+  } else if (looked_at && path != 0 && (signal != nullptr || top.code->segments().clears_path(top.piece))) {
     top.number = Number::begun;
     top.rest = path;
   }
@@ -414,15 +418,10 @@ void ThreadDecoder::go_round(Activation& top) {
     }
   }
   if (*next == top.loop->header) {
-    if (top.rounds != 0) {
-      --top.rounds;
-      last_choice_ = end_.blocks;
-    } else if (written) {
-      return damaged_path("a loop goes on behind its last round");
-    } else if (top.consumed == reads_) {
-      return path_ended();  // nothing says that there was another round
-    }
-    top.consumed = reads_;
+    if (top.rounds == 0) return written ? damaged_path("a loop goes on behind its last round") : path_ended();
+    --top.rounds;
+    last_choice_ = end_.blocks;
+    if (!written) consumed();
   }
   if (enter_piece(top, *next)) tell_plain_rounds(top);
 }
@@ -490,9 +489,10 @@ void ThreadDecoder::entered(bool from_outside) {
   const FunctionPlan* plan = plan_.function(function);
   if (plan == nullptr || !plan->entered_from_outside)
     return unexpected(fmt::format("{}, which cannot be entered from outside", readable_name(function)));
+  const bool tells = from_outside || plan->tells_arguments;
   std::vector<uint64_t> arguments;
   for (const llvm::Argument& argument : function.args()) {
-    const unsigned bytes = from_outside ? stored_bytes(*argument.getType()) : 0;
+    const unsigned bytes = tells ? stored_bytes(*argument.getType()) : 0;
     if (bytes == 0) continue;
     const std::optional<uint64_t> value = entries_.data().number(bytes);
     if (!value) return data_ended();
@@ -672,7 +672,6 @@ bool ThreadDecoder::lost_in_silence() {
 // Something of the log belongs to the present place: so far the thread came.
 void ThreadDecoder::consumed() {
   end_.certain_blocks = last_read_ = last_choice_ = end_.blocks;
-  ++reads_;
 }
 
 void ThreadDecoder::data_ended() {

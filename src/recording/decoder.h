@@ -76,7 +76,6 @@ class ThreadDecoder {
     const Segments::CountedLoop* loop = nullptr;  // that it is in
     uint64_t rounds = 0;                          // of it that are still to come
     Segments::LoopExit exit{};                    // of it
-    uint64_t consumed = 0;                        // when the round began: see reads_
   };
   // The first return of a call that may return twice, in an activation of the stack.
   struct FirstReturn {
@@ -117,6 +116,7 @@ class ThreadDecoder {
 
   void push(const llvm::Function& function, EnteredBy by, const llvm::CallBase* call,
             std::span<const uint64_t> arguments = {});
+  void set_arguments(const llvm::Function& function, std::span<const uint64_t> told);
   void pop(LeftBy by, const llvm::ReturnInst* returned);
   void unwind_to(size_t depth);
   void resume_caller();
@@ -157,7 +157,6 @@ class ThreadDecoder {
   Piece announced_ = UINT32_MAX;  // the piece that was announced on the way to it
   uint64_t last_read_ = 0;        // how many blocks when something was read from the log, ...
   uint64_t last_choice_ = 0;      // ... or a branch was computed
-  uint64_t reads_ = 0;
   DecodeEnd end_;
 };
 

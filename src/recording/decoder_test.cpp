@@ -267,22 +267,21 @@ done:
 )");
   LogWriter log;
   log.enter_from_outside(program.id("main"));
-  log.gamma(1'000'000'001);
+  log.leave_loop(10'000'000, 0, 0);
   const Result<LogFile> file = LogFile::from_bytes("test.log", log.file());
   RoundCounter counter(program.program());
   const DecodeEnd end = ThreadDecoder(program.program(), program.plan(), *file, counter).run();
   EXPECT_EQ(end.kind, Kind::complete) << end.text;
-  EXPECT_EQ(counter.rounds, 1'000'000'000u);
-  EXPECT_EQ(end.blocks, 2'000'000'003u);
+  EXPECT_EQ(counter.rounds, 10'000'000u);
+  EXPECT_EQ(end.blocks, 20'000'003u);
 
   log = {};
   log.enter_from_outside(program.id("main"));
-  log.gamma(3);
+  log.leave_loop(2, 0, 0);
   EXPECT_EQ(decode(program, log).text, "^main entry head tail head tail head done -main");
   log = {};
   log.enter_from_outside(program.id("main"));
-  log.head.looked_at = 1;
-  log.head.pending_count = 2;
+  log.rounds(2);
   const Listener told = decode(program, log);
   EXPECT_EQ(told.text, "^main entry head pending tail head tail head tail");
   EXPECT_EQ(told.ended.kind, Kind::stopped);
@@ -308,10 +307,7 @@ done:
 }
 )");
   constexpr uint64_t to_skip = 0, to_done = 1;
-  const auto leaves = [](LogWriter& log, uint64_t rounds, uint64_t exit) {
-    log.gamma(rounds + 1);
-    log.bits(exit, 1);
-  };
+  const auto leaves = [](LogWriter& log, uint64_t rounds, uint64_t exit) { log.leave_loop(rounds, exit, 1); };
   LogWriter log;
   log.enter_from_outside(program.id("main"));
   leaves(log, 2, to_skip);
@@ -327,16 +323,15 @@ done:
   EXPECT_EQ(told.ended.kind, Kind::complete);
 
   log = stopped;
-  leaves(log, 1'000'000'000, to_done);
+  leaves(log, 10'000'000, to_done);
   const Result<LogFile> file = LogFile::from_bytes("test.log", log.file());
   RoundCounter counter(program.program());
   const DecodeEnd end = ThreadDecoder(program.program(), program.plan(), *file, counter).run();
   EXPECT_EQ(end.kind, Kind::complete) << end.text;
-  EXPECT_EQ(counter.rounds, 2u + 999'999'999u);
-  EXPECT_EQ(end.blocks, 2'000'000'009u);
+  EXPECT_EQ(counter.rounds, 2u + 9'999'999u);
+  EXPECT_EQ(end.blocks, 20'000'009u);
 
-  stopped.head.looked_at = 1;
-  stopped.head.pending_count = 2;
+  stopped.rounds(2);
   told = decode(program, stopped);
   EXPECT_EQ(told.text, "^main entry head latch head latch head skip latch pending head latch head latch");
   EXPECT_EQ(told.ended.kind, Kind::stopped);

@@ -76,15 +76,13 @@ std::optional<SyncEntry> EntryReader::sync(uint8_t kind) {
 
 std::optional<SignalEntry> EntryReader::signal() {
   const std::optional<uint64_t> signal = data_.varint(), pc = data_.number(8), path_words = data_.varint(),
-                                word = data_.number(8), path = data_.varint(), count = data_.varint(),
-                                data_bytes = data_.varint();
-  if (!signal || !pc || !path_words || !word || !path || !count || !data_bytes) return std::nullopt;
+                                word = data_.number(8), path = data_.varint(), data_bytes = data_.varint();
+  if (!signal || !pc || !path_words || !word || !path || !data_bytes) return std::nullopt;
   return SignalEntry{.signal = *signal,
                      .pc = *pc,
                      .path_words = *path_words,
                      .word = *word,
                      .pending_path = *path,
-                     .pending_count = *count,
                      .data_bytes = *data_bytes};
 }
 

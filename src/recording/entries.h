@@ -30,7 +30,7 @@ struct SyncEntry {
 struct SignalEntry {
   uint64_t signal = 0, pc = 0;
   // Where the interrupted log was: words of its path and what the next word held then, its state, and its data.
-  uint64_t path_words = 0, word = 0, pending_path = 0, pending_count = 0, data_bytes = 0;
+  uint64_t path_words = 0, word = 0, pending_path = 0, data_bytes = 0;
 };
 
 struct ReturnedEntry {

@@ -162,6 +162,9 @@ uint64_t LogFile::take_chunk(uint64_t offset) {
                   fmt::format("{} bytes used of {}", head.used, head.size));
 
   const uint64_t there = std::min(head.size, size_ - offset);
+  if (head.checksum != 0 && head.used <= there && head.checksum != heddle_record_checksum(&head, begin + kHead))
+    return broken(offsetof(heddle_record_chunk, checksum),
+                  fmt::format("its {} bytes are not those that were written", head.used - kHead));
   if (there < head.size)
     report(size_, fmt::format("the file ends inside a chunk of {} bytes at {}", head.size, offset));
   uint64_t used = head.used - kHead;

@@ -102,16 +102,50 @@ TEST(LogFile, BitsMayCrossWords) {
   LogWriter log;
   log.bits(0b101, 3);
   log.bits(uint64_t{1} << 61 | 3, 62);
-  log.gamma(1);
-  log.gamma(77);
+  log.leave_loop(0, 0, 0);
+  log.leave_loop(76, 2, 2);
+  log.rounds(200);
   const LogFile file = read(log.file());
   PathBits path = file.path();
   EXPECT_EQ(path.read(1), 1u);
   EXPECT_EQ(path.read(64), uint64_t{0b011} << 61 | 3);
-  EXPECT_EQ(path.read_gamma(), 1u);
-  EXPECT_EQ(path.read_gamma(), 77u);
-  EXPECT_EQ(path.read_gamma(), std::nullopt);
+  PathBits::Zeros zeros = path.read_zeros();
+  EXPECT_TRUE(zeros.ended);
+  EXPECT_EQ(zeros.count, 0u);
+  zeros = path.read_zeros();
+  EXPECT_TRUE(zeros.ended);
+  EXPECT_EQ(zeros.count, 76u);
+  EXPECT_EQ(path.read(2), 2u);
+  zeros = path.read_zeros();
+  EXPECT_FALSE(zeros.ended);
+  EXPECT_EQ(zeros.count, 200u);
+  EXPECT_TRUE(path.at_end());
   EXPECT_FALSE(path.malformed());
+}
+
+TEST(LogFile, ChecksumsAreChecked) {
+  LogWriter log;
+  log.bits(0b101, 3);
+  for (int i = 0; i < 100; ++i) log.value(0x1234567, 8);
+  std::string bytes = log.file();
+  const size_t at = bytes.find(std::string("\x67\x45\x23\x01", 4));
+  ASSERT_NE(at, std::string::npos);
+  const size_t chunk = at / kPage * kPage;
+  heddle_record_chunk head;
+  std::memcpy(&head, bytes.data() + chunk, sizeof head);
+  head.checksum = heddle_record_checksum(&head, bytes.data() + chunk + sizeof head);
+  std::memcpy(bytes.data() + chunk, &head, sizeof head);
+  EXPECT_TRUE(read(bytes).damage().empty());
+  EXPECT_EQ(read(bytes).data_stream().bytes, 800u);
+  for (const size_t changed : {at, at + 77, at + 799}) {
+    std::string other = bytes;
+    other[changed] ^= 0x10;
+    const LogFile file = read(other);
+    ASSERT_EQ(file.damage().size(), 1u) << changed;
+    EXPECT_EQ(file.damage()[0].offset, chunk + offsetof(heddle_record_chunk, checksum));
+    EXPECT_EQ(file.data_stream().bytes, 0u);
+    EXPECT_NE(file.path_stream().bytes, 0u);
+  }
 }
 
 TEST(LogFile, BrokenHeadOfAChunk) {

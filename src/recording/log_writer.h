@@ -35,10 +35,12 @@ class LogWriter {
     if (count != 0 && words_.back() >> (64 - count) != 0) words_.push_back(1);
     if (count != 0) words_.back() = words_.back() << count | value;
   }
-  void gamma(uint64_t number) {  // < 2^63
-    const auto digits = static_cast<unsigned>(std::bit_width(number));
-    if (digits > 1) bits(0, digits - 1);
-    bits(number, digits);
+  void rounds(uint64_t number) {  // of a counted loop
+    for (; number > 0; --number) bits(0, 1);
+  }
+  void leave_loop(uint64_t rounds_before, uint64_t exit, unsigned exit_bits) {
+    rounds(rounds_before);
+    bits(uint64_t{1} << exit_bits | exit, exit_bits + 1);
   }
 
   uint64_t words_completed() const { return words_.empty() ? 0 : words_.size() - 1; }
@@ -86,8 +88,7 @@ class LogWriter {
   }
   void signal(const SignalEntry& signal) {
     entry(tag(HEDDLE_RECORD_signal) + varint(signal.signal) + number(signal.pc, 8) + varint(signal.path_words) +
-          number(signal.word, 8) + varint(signal.pending_path) + varint(signal.pending_count) +
-          varint(signal.data_bytes));
+          number(signal.word, 8) + varint(signal.pending_path) + varint(signal.data_bytes));
   }
   void signal_end() { entry(tag(HEDDLE_RECORD_signal_end)); }
   void raw(std::string bytes) { entry(std::move(bytes)); }

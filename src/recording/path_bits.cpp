@@ -5,6 +5,11 @@
 #include <cstring>
 
 namespace heddle {
+namespace {
+
+constexpr uint64_t kMostZeros = uint64_t{1} << 50;  // no thread lives to write more
+
+}  // namespace
 
 std::optional<uint64_t> PathBits::next_raw() {
   while (chunk_ < chunks_.size() && offset_ + sizeof(uint64_t) > chunks_[chunk_].size) {
@@ -83,20 +88,31 @@ std::optional<uint64_t> PathBits::read(unsigned count) {
   return out << count | (word_ >> left_ & ((uint64_t{1} << count) - 1));
 }
 
-std::optional<uint64_t> PathBits::read_gamma() {
-  unsigned digits = 0;
+// A long run is mostly words without a one that come again and again.
+PathBits::Zeros PathBits::read_zeros() {
+  Zeros zeros;
   while (true) {
-    const std::optional<uint64_t> bit = read(1);
-    if (!bit) return std::nullopt;
-    if (*bit == 1) break;
-    if (++digits == 64) {
-      malformed_ = true;
-      return std::nullopt;
+    const unsigned part = left_ - hidden_;
+    const uint64_t bits = part == 0 ? 0 : word_ >> hidden_ & ((uint64_t{1} << part) - 1);
+    if (bits != 0) {
+      const unsigned before = part - static_cast<unsigned>(std::bit_width(bits));
+      zeros.count += before;
+      left_ -= before + 1;
+      zeros.ended = true;
+      return zeros;
     }
+    zeros.count += part;
+    left_ = hidden_;
+    if (std::has_single_bit(word_) && repeats_ > 1 && begun_ + repeats_ <= pause_words_) {
+      const uint64_t skipped = std::min(repeats_ - 1, kMostZeros);
+      zeros.count += skipped * width();
+      malformed_ |= zeros.count > kMostZeros;
+      if (malformed_) return zeros;
+      begun_ += skipped;
+      repeats_ -= skipped;
+    }
+    if (!next_word()) return zeros;
   }
-  const std::optional<uint64_t> rest = read(digits);
-  if (!rest) return std::nullopt;
-  return digits == 0 ? 1 : uint64_t{1} << digits | *rest;
 }
 
 bool PathBits::at_end() {

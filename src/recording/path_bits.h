@@ -16,9 +16,12 @@ class PathBits {
 
   // The next `count` <= 64 bits, the first of them as the highest; none if the stream has fewer left.
   std::optional<uint64_t> read(unsigned count);
-  // A number >= 1 in Elias' gamma code: so many zeros as its binary form has digits behind the first, then that
-  // form.
-  std::optional<uint64_t> read_gamma();
+  // Zeros up to the next one, which is read too unless the stream ends before it comes.
+  struct Zeros {
+    uint64_t count = 0;
+    bool ended = false;  // by a one
+  };
+  Zeros read_zeros();
 
   bool at_end();
 

@@ -33,7 +33,7 @@ class Simulator {
   LogWriter log;
   std::vector<BlockId> blocks;  // as they were entered
   uint64_t most_blocks = 20'000;
-  uint64_t path = 0, count = 0;  // of the thread's state
+  uint64_t path = 0;  // of the thread's state
   // When so many blocks were entered, a handler interrupts the thread and jumps to the outermost place that is
   // marked, if there is one.
   uint64_t interrupt_at = UINT64_MAX;
@@ -201,6 +201,9 @@ class Simulator {
         if (target < kOutside) {
           const llvm::Function& function = program_.function(FunctionId(target - kFunctions));
           log.enter(program_.id_of(function).value);
+          if (plan_.function(function)->tells_arguments)
+            for (const llvm::Argument& argument : function.args())
+              log.value(arguments[argument.getArgNo()], stored_bytes(*argument.getType()));
           return call(function, arguments);
         }
         log.foreign(target);
@@ -308,8 +311,7 @@ class Simulator {
 
   void write(const Segments::Edge& edge) {
     if (edge.leaves_loop) {
-      log.gamma(count + 1);
-      log.bits(edge.exit, edge.exit_bits);
+      log.leave_loop(0, edge.exit, edge.exit_bits);
       return;
     }
     const uint64_t number = edge.fresh ? edge.value : path + edge.value;
@@ -331,7 +333,7 @@ class Simulator {
 
   const llvm::Instruction* go(Frame& frame, uint32_t block) {
     const Segments::Edge& edge = *frame.segments.find_edge(frame.piece, frame.segments.first_piece(block));
-    if (edge.next_round) ++count;
+    if (edge.next_round) log.rounds(1);
     write(edge);
     return arrive(frame, edge, nullptr);
   }
@@ -341,7 +343,6 @@ class Simulator {
     frame.piece = edge.to;
     const llvm::BasicBlock& block = *frame.flow.block(frame.segments.block_of(edge.to));
     if (landed_from != nullptr) log.landed(program_.id_of(*landed_from).value);
-    if (edge.enters_loop) count = 0;
     enter_block(frame, frame.flow.number(&block), from);
     if (edge.cut) start(frame, edge.to);
     return &block.front();
@@ -371,7 +372,6 @@ class Simulator {
                              .path_words = log.words_completed(),
                              .word = log.word(),
                              .pending_path = path,
-                             .pending_count = count,
                              .data_bytes = log.position()});
     throw Jump{outermost->first};
   }

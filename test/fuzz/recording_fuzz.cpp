@@ -105,7 +105,6 @@ std::vector<SignalEntry> interruptions(std::mt19937_64& random) {
     entry.path_words = number(4);
     entry.word = random() >> random() % 64;
     entry.pending_path = number(8);
-    entry.pending_count = number(8);
     entry.data_bytes = number(300);
   }
   return out;

@@ -55,7 +55,7 @@ def prepare(folder, clock):
     os.makedirs(os.path.join(folder, "threads"))
     with open(os.path.join(folder, "process"), "wb") as file:
         file.truncate(FILES_OFFSET + MAX_FILES * FILE_SIZE)
-        file.write(bytes(Process(magic=PROCESS_MAGIC, format=3, options=CLOCK if clock else 0)))
+        file.write(bytes(Process(magic=PROCESS_MAGIC, format=4, options=CLOCK if clock else 0)))
 
 
 def acknowledge(process):

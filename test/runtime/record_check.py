@@ -58,7 +58,7 @@ class Log:
         self.clock = clock
         for field, value in zip(LOG_FIELDS, LOG.unpack_from(raw)):
             setattr(self, field, value)
-        expect(self.magic == LOG_MAGIC and self.format == 3, f"{path}: no log")
+        expect(self.magic == LOG_MAGIC and self.format == 4, f"{path}: no log")
         self.name = zero_ended(self.name)
         chunks = {PATH: [], DATA: []}
         at = PAGE
@@ -223,7 +223,7 @@ class Data:
             self.tag(9)
             self.equal(self.varint(), int(words[1]), kind)
             self.fixed(8)
-            self.signals.append((self.varint(), self.fixed(8), self.varint(), self.varint(), self.varint()))
+            self.signals.append((self.varint(), self.fixed(8), self.varint(), self.varint()))
         elif kind == "signal_end":
             self.tag(10)
         else:
@@ -270,7 +270,7 @@ def compare_positions(below, below_data, data):
     boundaries = sorted(below_data.boundaries) + [(len(below_data.raw), len(below_data.raw))]
     allowed = set(begin for begin, _ in boundaries)
     inside = [(begin, end) for begin, end in boundaries if end > begin]
-    for words, word, _, _, position in data.signals:
+    for words, word, _, position in data.signals:
         expect(words < len(below.words), f"{below.path}: interrupted at word {words} of {len(below.words)}")
         expect(bin(below.words[words])[2:].startswith(bin(word)[2:]), f"{below.path}: word {words} was never {word:x}")
         expect(position in allowed or any(begin <= position <= end for begin, end in inside),

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "runtime/record/runtime.h"
@@ -91,8 +92,8 @@ static struct rt_stream* stream_of(struct rt_log* log, enum heddle_record_stream
   return kind == HEDDLE_RECORD_path ? &log->path : &log->data;
 }
 
-/* A chunk whose memory is zero but for its old head. The magic number comes last: without it there is no chunk.
- */
+/* A chunk whose memory, if it is of the path, is zero but for its old head. The magic number comes last: without
+ * it there is no chunk. */
 static void write_head(struct heddle_record_chunk* chunk, enum heddle_record_stream kind, uint64_t size,
                        uint64_t sequence) {
   chunk->used = HEDDLE_RECORD_CHUNK_HEAD;
@@ -122,6 +123,7 @@ static void use_chunk(struct rt_log* log, struct heddle_record_state* state, enu
 
 static void finish_chunk(struct heddle_record_chunk* chunk) {
   chunk->end_tsc = rt.clock ? rt_tsc() : 0;
+  chunk->checksum = heddle_record_checksum(chunk, chunk + 1);
 }
 
 /* Bytes of a chunk behind the first. */
@@ -131,18 +133,27 @@ static uint64_t chunk_size(void) {
   return size;
 }
 
-static long write_all(int fd, const void* from, uint64_t size, uint64_t at) {
-  for (uint64_t done = 0; done < size;) {
-    const long result = RT_SYS4(SYS_pwrite64, fd, (const char*)from + done, size - done, at + done);
+/* Bytes in two parts. */
+static long write_all(int fd, struct iovec* parts, uint64_t at) {
+  while (parts[0].iov_len + parts[1].iov_len != 0) {
+    const long result = RT_SYS6(SYS_pwritev, fd, parts, 2, at, 0, 0);
     if (result == -EINTR) continue;
     if (result <= 0) return result == 0 ? -ENOSPC : result;
-    done += (uint64_t)result;
+    at += (uint64_t)result;
+    uint64_t written = (uint64_t)result;
+    for (int i = 0; i < 2; ++i) {
+      const uint64_t part = written < parts[i].iov_len ? written : parts[i].iov_len;
+      parts[i].iov_base = (char*)parts[i].iov_base + part;
+      parts[i].iov_len -= part;
+      written -= part;
+    }
   }
   return 0;
 }
 
 static long write_mark(int fd, uint32_t mark, uint64_t place) {
-  return write_all(fd, &mark, sizeof mark, place + offsetof(struct heddle_record_chunk, magic));
+  struct iovec parts[2] = {{&mark, sizeof mark}, {NULL, 0}};
+  return write_all(fd, parts, place + offsetof(struct heddle_record_chunk, magic));
 }
 
 /* The mark comes last: a chunk without it is none. But its size is there first, so that readers find the next.
@@ -150,8 +161,8 @@ static long write_mark(int fd, uint32_t mark, uint64_t place) {
 static long write_copy(int fd, const struct heddle_record_chunk* chunk, uint64_t place) {
   struct heddle_record_chunk head = *chunk;
   head.magic = 0;
-  long result = write_all(fd, &head, sizeof head, place);
-  if (result == 0) result = write_all(fd, chunk + 1, chunk->size - sizeof *chunk, place + sizeof *chunk);
+  struct iovec parts[2] = {{&head, sizeof head}, {(void*)(chunk + 1), chunk->size - sizeof *chunk}};
+  const long result = write_all(fd, parts, place);
   return result != 0 ? result : write_mark(fd, HEDDLE_RECORD_CHUNK_MAGIC, place);
 }
 
@@ -211,8 +222,8 @@ static long begin_chunk(struct rt_log* log, struct rt_stream* stream, enum heddl
     if (result == 0) {
       *(volatile uint32_t*)&old->magic = 0;
       RT_ORDER();
-      memset(old + 1, 0, old->size - sizeof *old);
-      old->end_tsc = 0;
+      if (kind == HEDDLE_RECORD_path) memset(old + 1, 0, old->size - sizeof *old);
+      old->end_tsc = old->checksum = 0;
       result = (long)old;
     }
   }
@@ -228,6 +239,26 @@ static void restart(struct rt_log* log, struct heddle_record_state* state, enum 
   use_chunk(log, state, kind, chunk);
 }
 
+/* At the same addresses: who holds them in registers (instrument/word_registers.h) may go on. */
+static void make_private(void* at, uint64_t size, uint64_t kept) {
+  uint8_t copy[HEDDLE_RECORD_PAGE];
+  memcpy(copy, at, kept);
+  const long mapped =
+      RT_SYS6(SYS_mmap, at, size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (failed(mapped)) rt_no_memory();
+  memcpy(at, copy, kept);
+}
+
+/* The streams go on in private memory: their chunks become sinks. */
+static void cut_off_streams(struct rt_log* log, struct heddle_record_state* state) {
+  make_private(log->path.chunk, log->path.chunk->size, HEDDLE_RECORD_CHUNK_HEAD);
+  make_private(log->data.chunk, log->data.chunk->size, HEDDLE_RECORD_CHUNK_HEAD);
+  *state->word = 1;
+  log->last_word = 0;
+  log->run = NULL;
+  log->sink = true;
+}
+
 static void use_sinks(struct rt_log* log, struct heddle_record_state* state) {
   log->sink = true;
   restart(log, state, HEDDLE_RECORD_path, (struct heddle_record_chunk*)log->sink_path, RT_FIRST_CHUNK);
@@ -238,16 +269,19 @@ static void stop(struct rt_log* log, enum heddle_record_stop reason) {
   log->head->stop = reason;
   finish_chunk(log->path.chunk);
   finish_chunk(log->data.chunk);
-  unmap(log->path.chunk, log->path.chunk->size);
-  unmap(log->data.chunk, log->data.chunk->size);
-  use_sinks(log, &heddle_record_state);
+  cut_off_streams(log, &heddle_record_state);
+}
+
+static void restart_sink(struct rt_log* log, enum heddle_record_stream kind) {
+  struct heddle_record_chunk* const chunk = stream_of(log, kind)->chunk;
+  restart(log, &heddle_record_state, kind, chunk, chunk->size);
 }
 
 /* The current log needs the next chunk of a stream. */
 static void next_chunk(struct rt_log* log, enum heddle_record_stream kind) {
   struct rt_stream* const stream = stream_of(log, kind);
   if (log->sink) {
-    restart(log, &heddle_record_state, kind, stream->chunk, stream->chunk->size);
+    restart_sink(log, kind);
     return;
   }
   const uint64_t mask = rt_block_signals();
@@ -255,6 +289,7 @@ static void next_chunk(struct rt_log* log, enum heddle_record_stream kind) {
   const long result = begin_chunk(log, stream, kind);
   if (failed(result)) {
     stop(log, stop_reason(result));
+    restart_sink(log, kind);
   } else {
     use_chunk(log, &heddle_record_state, kind, (struct heddle_record_chunk*)result);
   }
@@ -396,7 +431,6 @@ void rt_make_current(struct rt_log* log) {
 static void keep_state(struct rt_log* log) {
   const struct heddle_record_state* const state = log == rt_now ? &heddle_record_state : &log->saved;
   log->head->pending_path = state->path;
-  log->head->pending_count = state->count;
   log->head->looked_at = 1;
 }
 
@@ -408,35 +442,20 @@ void rt_close_log(struct rt_log* log) {
   } else {
     finish_chunk(log->path.chunk);
     finish_chunk(log->data.chunk);
-    unmap(log->path.chunk, log->path.chunk->size);
-    unmap(log->data.chunk, log->data.chunk->size);
     RT_ORDER();
     log->head->end_tsc = rt_tsc();
+  }
+  if ((void*)log->path.chunk != (void*)log->sink_path) {
+    unmap(log->path.chunk, log->path.chunk->size);
+    unmap(log->data.chunk, log->data.chunk->size);
   }
   if (log->head != (void*)log->sink_head) unmap(log->head, HEDDLE_RECORD_PAGE);
 }
 
 /* ---- fork: pages of the parent's files must not be written by the child */
-static void make_private(void* at, uint64_t size, uint64_t kept) {
-  uint8_t copy[HEDDLE_RECORD_PAGE];
-  memcpy(copy, at, kept);
-  const long mapped =
-      RT_SYS6(SYS_mmap, at, size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (failed(mapped)) rt_no_memory();
-  memcpy(at, copy, kept);
-}
-
 void rt_cut_off_log(struct rt_log* log) {
   if (log->head != (void*)log->sink_head) make_private(log->head, HEDDLE_RECORD_PAGE, sizeof *log->head);
-  if (!log->sink) {
-    struct heddle_record_state* const state = log == rt_now ? &heddle_record_state : &log->saved;
-    make_private(log->path.chunk, log->path.chunk->size, HEDDLE_RECORD_CHUNK_HEAD);
-    make_private(log->data.chunk, log->data.chunk->size, HEDDLE_RECORD_CHUNK_HEAD);
-    *state->word = 1;
-    log->last_word = 0;
-    log->run = NULL;
-    log->sink = true;
-  }
+  if (!log->sink) cut_off_streams(log, log == rt_now ? &heddle_record_state : &log->saved);
   rt_close_blocks(log);
   log->head->stop = HEDDLE_RECORD_forked;
 }

@@ -37,7 +37,6 @@ static void write_signal(int number, uint64_t pc, const struct rt_log* below) {
   to = rt_varint(to, below->words);
   to = rt_fixed(to, in_transit ? below->transit_word : *below->saved.word, 8);
   to = rt_varint(to, below->saved.path);
-  to = rt_varint(to, below->saved.count);
   to = rt_varint(to, rt_data_position(below, &below->saved));
   rt_written(to);
 }
