@@ -9,17 +9,25 @@
 #include "driver/recorded_program.h"
 #include "driver/recording_paths.h"
 #include "image/elf_file.h"
+#include "recording/interruptions.h"
 
 namespace heddle {
 namespace {
 
-// Of ordinary code, by the lengths of their names: creators before what they created.
-Result<std::vector<RecordedThreadLog>> read_logs(const fs::path& folder) {
+enum class Level { thread, handlers };
+
+// By the lengths of their names: creators before what they created.
+Result<std::vector<RecordedThreadLog>> read_logs(const fs::path& folder, Level level,
+                                                 const RecordedCode& code) {
   std::vector<RecordedThreadLog> out;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder / kThreadsFolder)) {
     if (entry.path().extension() != ".log") continue;
     LogFile log = HEDDLE_TRY(LogFile::open(entry.path()));
-    if (log.head().level == 0) out.push_back({.name = log.thread(), .log = std::move(log)});
+    if ((log.head().level == 0) != (level == Level::thread)) continue;
+    std::string name = log.thread();
+    out.push_back({.name = std::move(name),
+                   .log = std::move(log),
+                   .jumps = jumps_out_of_handlers(*code.program, *code.plan, entry.path())});
   }
   std::ranges::sort(out, [](const auto& a, const auto& b) {
     return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
@@ -59,7 +67,8 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
       .plan = *code.plan,
       .image = image,
       .info = info,
-      .logs = HEDDLE_TRY(read_logs(folder)),
+      .logs = HEDDLE_TRY(read_logs(folder, Level::thread, code)),
+      .handlers = HEDDLE_TRY(read_logs(folder, Level::handlers, code)),
       .read_file = [&](uint64_t number, uint64_t offset, uint64_t size) -> std::optional<std::vector<uint8_t>> {
         for (const RecordedFile& file : info.files) {
           if (file.number != number || file.state != RecordedFile::State::kept) continue;

@@ -28,6 +28,13 @@ uint8_t order_of(llvm::AtomicOrdering order) {
   }
 }
 
+bool is_in_thread_local(const llvm::Constant& constant) {
+  if (!constant.getType()->isPointerTy()) return false;
+  const auto* variable =
+      llvm::dyn_cast<llvm::GlobalVariable>(constant.stripInBoundsConstantOffsets()->stripPointerCasts());
+  return variable != nullptr && variable->isThreadLocal();
+}
+
 uint8_t order_of(const llvm::Instruction& instruction) {
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return order_of(load->getOrdering());
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return order_of(store->getOrdering());
@@ -72,7 +79,10 @@ class CodeCache::Compiler {
     const auto at = static_cast<int32_t>(out_.constants.size());
     const uint32_t cells = std::max<uint32_t>(layout(value).cells, 1);
     out_.constants.resize(out_.constants.size() + cells);
-    if (constant != nullptr) cache_.image_.evaluate(*constant, &out_.constants[static_cast<size_t>(at)]);
+    if (constant != nullptr) {
+      cache_.image_.evaluate(*constant, &out_.constants[static_cast<size_t>(at)]);
+      if (is_in_thread_local(*constant)) out_.thread_local_constants.push_back(static_cast<uint32_t>(at));
+    }
     return out_.places[&value] = ~at;
   }
 

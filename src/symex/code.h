@@ -76,6 +76,7 @@ class FunctionOps {
   const llvm::Function* function = nullptr;
   uint32_t cells = 0;
   std::vector<Cell> constants;
+  std::vector<uint32_t> thread_local_constants;  // addresses: each thread adds its thread pointer
   std::vector<Op> ops;
   std::vector<BlockCode> blocks;
   llvm::DenseMap<const llvm::BasicBlock*, uint32_t> block_numbers;

@@ -14,6 +14,12 @@ void unknown_call(Machine& machine, const Op& op);
 // free and its like.
 void release_call(Machine& machine, const Op& op);
 
+// __cxa_end_catch.
+void end_catch(Machine& machine, const Op& op);
+
+// Of __cxa_allocate_exception.
+void new_exception(Machine& machine, uint64_t at, uint64_t size);
+
 // Up to a zero byte or the limit; none if a byte is not concrete.
 std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t limit);
 

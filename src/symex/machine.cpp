@@ -33,7 +33,17 @@ void Machine::settle() {
     return;
   }
   registers_ = stack_.data() + frames.back().base;
-  constants_ = frames.back().code->constants.data();
+  const FunctionOps& ops = *frames.back().code;
+  constants_ = ops.thread_local_constants.empty() ? ops.constants.data() : own_constants(ops).data();
+}
+
+const std::vector<Cell>& Machine::own_constants(const FunctionOps& function) {
+  const auto [found, added] = own_constants_.try_emplace(&function);
+  if (added) {
+    found->second = function.constants;
+    for (const uint32_t at : function.thread_local_constants) found->second[at].bits += thread_pointer;
+  }
+  return found->second;
 }
 
 void Machine::push(const FunctionOps& function) {
@@ -46,9 +56,19 @@ void Machine::push(const FunctionOps& function) {
   settle();
 }
 
+// What lay on its stack is gone: code outside that calls back has objects of its own there.
 void Machine::pop() {
+  for (const Object& object : frames.back().objects) memory.forget(object.begin, object.size);
   frames.pop_back();
   settle();
+}
+
+void Machine::forget_below_frames() {
+  constexpr uint64_t kDeepest = 1 << 16;
+  uint64_t low = stack_high;
+  for (const Frame& frame : frames)
+    for (const Object& object : frame.objects) low = std::min(low, object.begin);
+  if (low > kDeepest) memory.forget(low - kDeepest, kDeepest);
 }
 
 void Machine::run_to_stop() {
@@ -98,6 +118,17 @@ Expr Machine::unknown(unsigned bits, const std::string& why) {
   const auto [found, added] = causes_.try_emplace({why, place}, 0);
   if (added) found->second = approximations_.add({.what = why, .thread = thread_, .place = place});
   return pool().unknown(found->second, bits);
+}
+
+bool Machine::is_decided_by_path(Expr e) const {
+  const ExprNode& node = trace.pool.node(e);
+  if (node.op == ExprOp::unknown) return node.a == ExprPool::kDecidedByPath;
+  if (node.op == ExprOp::read) return false;
+  const std::array<Expr, 3> operands = operands_of(node);
+  return std::ranges::any_of(operands, [](Expr operand) { return bool{operand}; }) &&
+         std::ranges::all_of(operands, [&](Expr operand) {
+           return !operand || trace.pool.is_constant(operand) || is_decided_by_path(operand);
+         });
 }
 
 void Machine::set_unknown(const Op& op, const std::string& why) {
@@ -166,9 +197,9 @@ void Machine::must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t
   value &= low_bits(bits);
   // Its own code knows the object by our address: what it holds lies there.
   if (!cell->expression && cell->bits >= kPrivateStack && cell->bits < 2 * kPrivateStack) return;
+  if (!cell->expression && ProgramImage::is_made_up(cell->bits)) return;
   if (!cell->expression) {
-    if (cell->bits != value && !ProgramImage::is_made_up(cell->bits))
-      mismatch(fmt::format("{} was recorded, {} computed", value, cell->bits));
+    if (cell->bits != value) mismatch(fmt::format("{} was recorded, {} computed", value, cell->bits));
   } else {
     const Expr same = pool().binary(ExprOp::eq, cell->expression, pool().constant(value, bits));
     if (!pool().is_constant(same)) {

@@ -63,6 +63,7 @@ class Machine {
   using Blocks = std::map<uint64_t, BlockSizes>;  // by address
   struct Known {
     SharedBytes shared;
+    SharedBytes by_handlers;  // of these, those that signal handlers write
     Objects objects;
     Blocks blocks;
     std::set<uint64_t> unwritten;  // shared bytes that are read and that nobody may have written
@@ -92,6 +93,10 @@ class Machine {
 
   ExprPool& pool() { return trace.pool; }
 
+  struct Object {
+    uint64_t begin = 0, size = 0;  // 0: not known
+  };
+
   // ---- frames
   struct Frame {
     const FunctionOps* code = nullptr;
@@ -101,10 +106,13 @@ class Machine {
     uint32_t called_from = 0;  // place
     uint64_t stack = 0;        // where the next object goes whose address nobody gets to know
     VariadicArguments variadic;
+    std::vector<Object> objects;  // on the real stack
   };
   std::vector<Frame> frames;
   void push(const FunctionOps& function);
   void pop();
+  // Code outside that is called, and calls back, has its own objects on the stack below those of the frames.
+  void forget_below_frames();
   Frame& top() { return frames.back(); }
   // Executes up to the next operation about which the recording says something.
   void run_to_stop();
@@ -121,6 +129,11 @@ class Machine {
   // Nothing is known of the result.
   void set_unknown(const Op& op, const std::string& why);
   Expr unknown(unsigned bits, const std::string& why);
+  // Something of which the path says all that matters, as which clause of a landing pad was chosen.
+  Expr decided_by_path(unsigned bits) { return pool().unknown(ExprPool::kDecidedByPath, bits); }
+  bool is_decided_by_path(Expr e) const;        // and by nothing else
+  std::optional<uint64_t> thrown;               // the exception that is on its way, if its address is known
+  std::vector<std::optional<uint64_t>> caught;  // those that are being handled, the newest last
 
   // ---- memory
   // What is there, in the cells of a type.
@@ -133,8 +146,9 @@ class Machine {
   // The same as accesses of library code: in pieces, each an event if it is shared.
   void copy(uint64_t to, uint64_t from, uint64_t size, const Op& op);
   void fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op);
-  // The same where addresses may be expressions. A long one is given up.
-  void copy(const Cell& to, const Cell& from, uint64_t size, const Op& op);
+  // The same where addresses and sizes may be expressions. A long one is given up.
+  void copy(const Cell& to, const Cell& from, const Cell& size, const Op& op);
+  void fill(const Cell& to, const Cell& byte, const Cell& size, const Op& op);
   // `counts`: it is an event of controlled runs too.
   void write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts);
   void tell_bytes(uint64_t at, uint64_t size);
@@ -153,16 +167,14 @@ class Machine {
   void write_event(uint64_t address, Expr value, unsigned bytes, const Op* op);
 
   uint64_t new_stack_object(uint64_t size, uint64_t alignment);
-  struct Object {
-    uint64_t begin = 0, size = 0;  // 0: not known
-  };
   Object object_at(uint64_t address) const;
   void add_objects(Objects& all) const;                      // those of this thread
   bool misses_object() const { return misses_object_; }      // nothing is known of one that it accessed
   bool asks_for_blocks() const { return asks_for_blocks_; }  // block_sizes()
   // Something was written behind the pointer, nobody knows what and how much: nothing is known of the rest of
   // the object.
-  void forget_behind(const Cell& pointer);
+  static constexpr uint64_t kMostForgotten = 1 << 20;  // bytes
+  void forget_behind(const Cell& pointer, uint64_t most = kMostForgotten);
   void forget(uint64_t address, uint64_t size, const std::string& why);
   void note_stack_object(uint64_t address, uint64_t size) { stack_objects_[address] = size; }
   void allocate_block(uint64_t address, uint64_t size);
@@ -204,11 +216,17 @@ class Machine {
 
  private:
   void settle();  // pointers into the cells of the frame on top
+  const std::vector<Cell>& own_constants(const FunctionOps& function);
   Expr whole_value(const ValueLayout& type, const Cell* from);
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
   void note_unwritten(uint64_t address, uint64_t size);
   bool is_too_long(uint64_t to, uint64_t size);
+  bool copy_own(uint64_t to, uint64_t from, uint64_t size);
+  void copy_at(const Cell& to, const Cell& from, uint64_t size, const Op& op);
+  void fill_at(Expr to, const Cell& byte, uint64_t size, const Op& op);
+  void write_some(uint64_t to, std::span<const Expr> bytes, Expr size, const Op& op);
+  void give_up_copy(const Cell& to);
   static constexpr unsigned kPiece = 8;  // bytes of an access of library code
   // The next of the `left` bytes that can be one access: all of them are shared, or none.
   unsigned piece_at(uint64_t at, uint64_t left) const;
@@ -219,12 +237,13 @@ class Machine {
   std::optional<uint64_t> recorded_value(Expr e) const;
   bool is_outside(Expr address) const;
   bool is_uncertain(Expr e);  // something unknown is in it
-  void forget_object(Expr address);
-  void forget_from(uint64_t address);
+  void forget_object(Expr address, uint64_t most = kMostForgotten);
+  void forget_from(uint64_t address, uint64_t most = kMostForgotten);
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 
   std::vector<Cell> stack_;
-  llvm::DenseMap<uint32_t, uint64_t> recorded_;  // values of expressions
+  std::map<const FunctionOps*, std::vector<Cell>> own_constants_;  // where some are of the thread
+  llvm::DenseMap<uint32_t, uint64_t> recorded_;                    // values of expressions
   std::set<uint64_t> written_locks_;
   const Known& known_;
   Objects stack_objects_;  // the newest at each address, with its size

@@ -48,17 +48,16 @@ void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
   }
 }
 
-void Machine::forget_behind(const Cell& pointer) {
-  if (pointer.expression) return forget_object(pointer.expression);
-  forget_from(pointer.bits);
+void Machine::forget_behind(const Cell& pointer, uint64_t most) {
+  if (pointer.expression) return forget_object(pointer.expression, most);
+  forget_from(pointer.bits, most);
 }
 
-void Machine::forget_from(uint64_t at) {
-  constexpr uint64_t kMost = 1 << 20;
+void Machine::forget_from(uint64_t at, uint64_t most) {
   const Object object = object_at(at);
   misses_object_ |= object.size == 0;
   if (object.size != 0)
-    forget(at, std::min(object.begin + object.size - at, kMost), "what code outside may have written");
+    forget(at, std::min(object.begin + object.size - at, most), "what code outside may have written");
 }
 
 // The address of an element is that of its object, or of a part of it, plus something.
@@ -97,11 +96,10 @@ bool Machine::is_uncertain(Expr e) {
   return uncertain_[e.number];
 }
 
-void Machine::forget_object(Expr address) {
-  constexpr uint64_t kMost = 1 << 20;
+void Machine::forget_object(Expr address, uint64_t most) {
   const Object object = object_of(address);
   misses_object_ |= object.size == 0;
-  const uint64_t size = std::min(object.size, kMost);
+  const uint64_t size = std::min(object.size, most);
   const std::string why = "a write at an address of which nothing is known";
   unknown(1, why);
   if (size != 0) forget(object.begin, size, why);

@@ -10,6 +10,8 @@
 namespace heddle {
 namespace {
 
+constexpr uint64_t kLongestSymbolic = 512;  // bytes of a copy whose place or size is an expression
+
 // As controlled runs do it (instrument/control_accesses.cpp): short copies between shared memory are a read and
 // a write, others are one event.
 bool copies_through_stack(const llvm::Instruction& instruction) {
@@ -21,13 +23,28 @@ bool copies_through_stack(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-// No program copies so much: the size was computed from values that are wrong, as they are before all that is
-// shared is known.
+// More than there is in the object, or more than any program copies: the size was computed from values that are
+// wrong, as they are before all that is shared is known.
 bool Machine::is_too_long(uint64_t to, uint64_t size) {
-  constexpr uint64_t kLongest = uint64_t{1} << 30;
-  if (size <= kLongest) return false;
+  constexpr uint64_t kSmall = 4096, kLongest = uint64_t{1} << 26;
+  if (size <= kSmall) return false;
+  const Object object = object_at(to);
+  if (object.size != 0 ? size <= object.begin + object.size - to : size <= kLongest) return false;
   mismatch("a copy that is too long");
   forget_from(to);
+  return true;
+}
+
+// Bytes of the thread's own as they are: what was never written is copied as such, as the holes of a structure
+// are.
+bool Machine::copy_own(uint64_t to, uint64_t from, uint64_t size) {
+  std::vector<SymbolicMemory::Byte> bytes;
+  bytes.reserve(size);
+  for (uint64_t i = 0; i < size; ++i) {
+    bytes.push_back(memory.byte(from + i));
+    if (bytes.back().inherited) return false;
+  }
+  for (uint64_t i = 0; i < size; ++i) memory.set(to + i, bytes[i]);
   return true;
 }
 
@@ -50,6 +67,7 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   const bool reads = is_shared(from, size), writes = is_shared(to, size);
   std::vector<uint8_t> plain(size);
   if (!reads && !writes && memory.read(from, plain)) return memory.write(to, plain);
+  if (!reads && !writes && copy_own(to, from, size)) return;
   std::vector<Expr> parts;
   std::vector<unsigned> sizes;
   for (uint64_t done = 0; done < size;) {
@@ -74,13 +92,9 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   }
 }
 
-void Machine::copy(const Cell& to, const Cell& from, uint64_t size, const Op& op) {
-  constexpr uint64_t kMost = 256;
+void Machine::copy_at(const Cell& to, const Cell& from, uint64_t size, const Op& op) {
   if (!to.expression && !from.expression) return copy(to.bits, from.bits, size, op);
-  if (size > kMost) {
-    unknown(1, "a long copy at an address that depends on shared memory");
-    return forget_behind(to);
-  }
+  if (size > kLongestSymbolic) return give_up_copy(to);
   const auto at = [&](const Cell& begin, uint64_t offset) {
     return pool().binary(ExprOp::add, begin.expression, pool().constant(offset, 64));
   };
@@ -170,6 +184,69 @@ void Machine::tell_bytes(uint64_t at, uint64_t size) {
       trace.events.back().occurrence = 0;
     }
     done += part;
+  }
+}
+
+// ---- addresses and sizes that are expressions
+
+void Machine::give_up_copy(const Cell& to) {
+  unknown(1, "a long copy at an address, or of a size, that depends on shared memory");
+  forget_behind(to);
+}
+
+// Of memory at a known address the first bytes, how many is not known: each is written if it is one of them. An
+// update reads and writes at once, so what others write to the rest meanwhile stays.
+void Machine::write_some(uint64_t to, std::span<const Expr> bytes, Expr size, const Op& op) {
+  if (op.writes_shared) notes.note(to, bytes.size(), true, epoch);
+  for (uint64_t i = 0; i < bytes.size(); ++i) {
+    const Expr is_in = pool().binary(ExprOp::ult, pool().constant(i, pool().width(size)), size);
+    const size_t before = trace.events.size();
+    update(to + i, 8, op, [&](Expr old) { return pool().ite(is_in, bytes[i], old); });
+    if (trace.events.size() != before) trace.events.back().occurrence = 0;
+  }
+}
+
+void Machine::copy(const Cell& to, const Cell& from, const Cell& size, const Op& op) {
+  const std::optional<uint64_t> known =
+      size.expression ? recorded_value(size.expression) : std::optional(size.bits);
+  if (known) return copy_at(to, from, *known, op);
+  if (to.expression || from.expression || is_uncertain(size.expression)) return give_up_copy(to);
+  const Object target = object_at(to.bits), source = object_at(from.bits);
+  misses_object_ |= target.size == 0 || source.size == 0;
+  const uint64_t most = std::min(target.begin + target.size - to.bits, source.begin + source.size - from.bits);
+  if (target.size == 0 || source.size == 0 || most > kLongestSymbolic) return give_up_copy(to);
+  if (op.reads_shared) notes.note(from.bits, most, false, epoch);
+  std::vector<Expr> bytes;
+  for (uint64_t i = 0; i < most; ++i) {
+    const bool event = is_shared(from.bits + i, 1);
+    bytes.push_back(event ? read_event(from.bits + i, 1, &op) : read_bytes(from.bits + i, 1));
+    if (event) trace.events.back().occurrence = 0;
+  }
+  write_some(to.bits, bytes, size.expression, op);
+}
+
+void Machine::fill(const Cell& to, const Cell& byte, const Cell& size, const Op& op) {
+  const std::optional<uint64_t> known =
+      size.expression ? recorded_value(size.expression) : std::optional(size.bits);
+  if (known) return to.expression ? fill_at(to.expression, byte, *known, op) : fill(to.bits, byte, *known, op);
+  if (to.expression || is_uncertain(size.expression)) return give_up_copy(to);
+  const Object target = object_at(to.bits);
+  misses_object_ |= target.size == 0;
+  const uint64_t most = target.begin + target.size - to.bits;
+  if (target.size == 0 || most > kLongestSymbolic) return give_up_copy(to);
+  write_some(to.bits, std::vector<Expr>(most, expression(&byte, 8)), size.expression, op);
+}
+
+void Machine::fill_at(Expr to, const Cell& byte, uint64_t size, const Op& op) {
+  if (size > kLongestSymbolic) return give_up_copy({0, to});
+  const Expr one = expression(&byte, 8);
+  for (uint64_t done = 0; done < size; done += kPiece) {
+    const uint64_t part = std::min<uint64_t>(size - done, kPiece);
+    Expr whole = one;
+    for (uint64_t i = 1; i < part; ++i) whole = pool().concat(whole, one);
+    Cell cell;
+    set(&cell, whole);
+    store(pool().binary(ExprOp::add, to, pool().constant(done, 64)), piece_of(size - done), &cell, op);
   }
 }
 

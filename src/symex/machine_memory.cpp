@@ -65,6 +65,7 @@ void Machine::note_unwritten(uint64_t address, uint64_t size) {
 }
 
 Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
+  if (known_.by_handlers.contains(address, bytes)) return unknown(bytes * 8, "what a signal handler writes");
   share_whole(address, bytes);
   note_unwritten(address, bytes);
   Event& event = add_event(EventKind::read, current_);
@@ -158,7 +159,9 @@ Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::functi
   event.size = bytes;
   event.order = static_cast<AccessOrder>(op.order);
   const auto index = static_cast<uint32_t>(trace.events.size() - 1);
-  const Expr old = pool().extract(pool().read(index, bytes * 8), 0, bits);
+  const Expr whole = known_.by_handlers.contains(at, bytes) ? unknown(bytes * 8, "what a signal handler writes")
+                                                            : pool().read(index, bytes * 8);
+  const Expr old = pool().extract(whole, 0, bits);
   const Expr written = pool().zext(change(old), bytes * 8);
   trace.events[index].value = written;
   write_bytes(at, written, bytes);

@@ -133,13 +133,21 @@ void SymbolicMemory::set(uint64_t address, const Byte& byte) {
 }
 
 void SymbolicMemory::forget(uint64_t address, uint64_t size) {
-  for (uint64_t i = 0; i < size; ++i) {
-    Page& to = writable_page((address + i) / kPage);
-    const uint64_t at = (address + i) % kPage;
-    to.drop_symbols(at, 1);
-    const uint64_t bit = uint64_t{1} << (at % 64);
-    to.known_count -= (to.known[at / 64] & bit) != 0;
-    to.known[at / 64] &= ~bit;
+  while (size > 0) {
+    const uint64_t begin = address % kPage, part = std::min(size, kPage - begin);
+    if (page(address / kPage).known_count != 0) {
+      Page& to = writable_page(address / kPage);
+      to.drop_symbols(begin, part);
+      for (uint64_t at = begin; at < begin + part;) {
+        const uint64_t bits = std::min(begin + part - at, 64 - at % 64);
+        const uint64_t mask = (bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1) << (at % 64);
+        to.known_count -= static_cast<uint32_t>(std::popcount(to.known[at / 64] & mask));
+        to.known[at / 64] &= ~mask;
+        at += bits;
+      }
+    }
+    address += part;
+    size -= part;
   }
 }
 

@@ -92,9 +92,21 @@ void shuffle(Machine& machine, const Op& op) {
   }
 }
 
-// What is caught is known by the calls that follow.
+// The head of an exception, which lies before the object that was thrown (Itanium C++ ABI, exception handling,
+// section 2.2; 32 bytes of it are _Unwind_Exception), and the number of the clause that takes it. Where it goes
+// from there is in the path.
 void landing(Machine& machine, const Op& op) {
-  machine.set_unknown(op, "an exception that was caught");
+  constexpr uint64_t kHead = 32;
+  for (const Leaf& leaf : op.type->leaves) {
+    Cell& to = machine.cells(op.to)[leaf.cell];
+    if (leaf.bits != 64) {
+      to = {0, machine.decided_by_path(leaf.bits)};
+    } else if (machine.thrown) {
+      to = {*machine.thrown - kHead, {}};
+    } else {
+      to = {0, machine.unknown(leaf.bits, "an exception that code outside has thrown")};
+    }
+  }
 }
 
 }  // namespace

@@ -251,16 +251,11 @@ void float_function(Machine& machine, const Op& op) {
 // ---- memory
 
 void copy_memory(Machine& machine, const Op& op) {
-  if (const std::optional<uint64_t> size = machine.address(*machine.get(op.c), op))
-    return machine.copy(*machine.get(op.a), *machine.get(op.b), *size, op);
-  machine.forget_behind(*machine.get(op.a));
+  machine.copy(*machine.get(op.a), *machine.get(op.b), *machine.get(op.c), op);
 }
 
 void fill_memory(Machine& machine, const Op& op) {
-  const std::optional<uint64_t> to = machine.address(*machine.get(op.a), op);
-  const std::optional<uint64_t> bytes = machine.address(*machine.get(op.c), op);
-  if (to && bytes) return machine.fill(*to, *machine.get(op.b), *bytes, op);
-  machine.forget_behind(*machine.get(op.a));
+  machine.fill(*machine.get(op.a), *machine.get(op.b), *machine.get(op.c), op);
 }
 
 void thread_local_address(Machine& machine, const Op& op) {
@@ -276,8 +271,9 @@ void masked_pointer(Machine& machine, const Op& op) {
                                                 machine.expression(machine.get(op.b), 64)));
 }
 
+// Compared with what landing pads give (ops_aggregate.cpp).
 void type_number(Machine& machine, const Op& op) {
-  machine.set_unknown(op, "the number of a type of exceptions");
+  machine.cells(op.to)[0] = {0, machine.decided_by_path(op.to_bits)};
 }
 
 void constant_zero(Machine& machine, const Op& op) {

@@ -34,7 +34,8 @@ void PointerTargets::follow(uint32_t thread, Expr e) {
   const ExprPool& pool = threads_[thread]->pool;
   const ExprNode& node = pool.node(e);
   if (node.op == ExprOp::constant) {
-    if (node.width == 64) follow_address(pool.constant_bits(e));
+    if (node.width >= 64)  // several pointers in a vector, too
+      for (const uint64_t word : pool.constant_words(e)) follow_address(word);
     return;
   }
   if (node.op == ExprOp::read) {

@@ -57,6 +57,16 @@ TEST(PointerTargets, OneOfTwo) {
   EXPECT_EQ(targets(a, b), (std::vector<uint64_t>{0x2000, 0x3000}));
 }
 
+TEST(PointerTargets, TwoPointersThatAreWrittenAtOnce) {
+  ThreadTrace a, b;
+  add(a, EventKind::read, 0x1000).size = 16;
+  add(a, EventKind::read, 0).address_expression = a.pool.extract(a.pool.read(0, 128), 64, 64);
+  Event& both = add(b, EventKind::write, 0x1000);
+  both.size = 16;
+  both.value = b.pool.concat(b.pool.constant(0x3000, 64), b.pool.constant(0x2000, 64));
+  EXPECT_EQ(targets(a, b), (std::vector<uint64_t>{0x2000, 0x3000}));
+}
+
 TEST(PointerTargets, NotOfAddressesInAKnownObject) {
   ThreadTrace a, b;
   add(a, EventKind::read, 0x1000);

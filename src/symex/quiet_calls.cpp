@@ -70,24 +70,21 @@ void copy_block(Machine& machine, const Op& op) {
   const auto argument = [&](int number) -> const Cell& {
     return *machine.value(*call.getArgOperand(static_cast<unsigned>(number)));
   };
-  const std::optional<uint64_t> size = machine.address(argument(which.size), op);
-  if (!size) return unknown_call(machine, op);
   const Op shared = with_shared_memory(op);
-  const Cell to = argument(which.to);
+  const Cell to = argument(which.to), size = argument(which.size);
   if (which.from >= 0) {
-    machine.copy(to, argument(which.from), *size, shared);
+    machine.copy(to, argument(which.from), size, shared);
   } else {
-    if (to.expression) return unknown_call(machine, op);
     Cell byte;
     if (which.from == -2)
       machine.set(&byte, machine.pool().extract(machine.expression(&argument(1), 32), 0, 8));
-    machine.fill(to.bits, byte, *size, shared);
+    machine.fill(to, byte, size, shared);
   }
   if (call.getType()->isVoidTy()) return;
   const Expr begin = machine.expression(&to, 64);
-  machine.set(machine.cells(op.to),
-              which.returns_end ? machine.pool().binary(ExprOp::add, begin, machine.pool().constant(*size, 64))
-                                : begin);
+  machine.set(
+      machine.cells(op.to),
+      which.returns_end ? machine.pool().binary(ExprOp::add, begin, machine.expression(&size, 64)) : begin);
 }
 
 // ---- strings
@@ -388,6 +385,7 @@ OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan) {
   if (plan.info.effects != nullptr && plan.info.effects->allocation == AllocationKind::release)
     return release_call;
   const std::string name = name_of(call);
+  if (name == "__cxa_end_catch") return end_catch;
   if (block_call(name)) return copy_block;
   if (is_string_copy(name)) return copy_string;
   if (print_call(name)) return print_string;

@@ -12,6 +12,7 @@
 #include "program/source_place.h"
 #include "symex/failure_predicate.h"
 #include "symex/pointer_targets.h"
+#include "symex/signal_handlers.h"
 #include "symex/thread_interpreter.h"
 #include "symex/thread_signals.h"
 #include "symex/unseen_blocks.h"
@@ -116,7 +117,7 @@ class Pass {
     std::optional<DecodeEnd>& end = ends_[thread];
     if (!end && has_failed(thread)) {
       PathVisitor nobody;
-      end = ThreadDecoder(input_.program, input_.plan, input_.logs[thread].log, nobody).run();
+      end = decode(thread, nobody);
     }
     if (!end) {
       SymbolicMemory before = runs_[thread].memory->snapshot();
@@ -126,6 +127,11 @@ class Pass {
       runs_[thread].memory = std::move(before);
     }
     interpret(thread, *end);
+  }
+
+  DecodeEnd decode(size_t thread, PathVisitor& visitor) const {
+    const RecordedThreadLog& log = input_.logs[thread];
+    return ThreadDecoder(input_.program, input_.plan, log.log, visitor, log.jumps).run();
   }
 
   void interpret(size_t thread, const DecodeEnd& end) {
@@ -157,7 +163,7 @@ class Pass {
                                    .exit_code = input_.info.exit_code,
                                    .last_block = in_call ? end.blocks : end.certain_blocks,
                                    .death = death_of(thread, end)});
-    run.end = ThreadDecoder(input_.program, input_.plan, log, interpreter).run();
+    run.end = decode(thread, interpreter);
     if (interpreter.pending_sync()) run.pending = interpreter.pending_sync()->entry;
     run.exits = interpreter.exits();
     if (run.pending && has_failed(thread)) machine.drop_unfinished();
@@ -280,7 +286,8 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
   for (const RecordedThreadLog& each : input.logs)
     if (!each.log.damage().empty()) return damaged(each.name, each.log.damage().front().text(), "");
   CodeCache code(input.program, input.plan, input.image);
-  Machine::Known known;
+  const HandlerEffects handlers = effects_of_handlers(input, code);
+  Machine::Known known{.shared = handlers.written, .by_handlers = handlers.written};
   Pass::Ends log_ends(input.logs.size());
   ImageBytes image(input.image);
   while (true) {
@@ -351,13 +358,18 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       trace.threads.push_back(std::move(machine.trace));
     }
     trace.approximations = pass.approximations();
+    // A thread that was interpreted twice has had places behind its end.
+    for (Approximation& each : trace.approximations)
+      if (each.place >= trace.threads[each.thread].places.size()) each.place = 0;
     if (more)
       trace.approximations.push_back(
           {.what = fmt::format("memory that threads share: after {} passes more of it was found",
                                statistics.passes)});
     trace.exact = !more && statistics.mismatches == 0;
     forget_signals_from_outside(trace);
+    forget_posts_of_handlers(handlers, trace);
     forget_unseen_blocks(trace);
+    forget_reused_flags(trace);
     add_initial_bytes(image, targets, trace);
     return trace;
   }

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "program/record_plan.h"
+#include "recording/entries.h"
 #include "recording/log_file.h"
 #include "recording/recording_info.h"
 #include "symex/program_image.h"
@@ -36,15 +37,17 @@ struct SymbolicStatistics {
 struct RecordedThreadLog {
   std::string name;
   LogFile log;
+  std::vector<SignalEntry> jumps;  // out of handlers that interrupted it (recording/interruptions.h)
 };
 
-// `logs`: of ordinary code, one for each thread. `read_file` gives bytes of files that were kept.
+// `logs`: of ordinary code, one for each thread. `handlers`: those of signal handlers. `read_file` gives bytes
+// of files that were kept.
 struct SymbolicInput {
   const Program& program;
   const RecordPlan& plan;
   const ProgramImage& image;
   const RecordingInfo& info;
-  std::vector<RecordedThreadLog> logs;
+  std::vector<RecordedThreadLog> logs, handlers;
   std::function<std::optional<std::vector<uint8_t>>(uint64_t file, uint64_t offset, uint64_t size)> read_file;
 };
 

@@ -122,6 +122,13 @@ void ThreadInterpreter::before_sync(const llvm::CallBase& call, const SyncEntry&
     case HEDDLE_SYNC_cond_wait_cxx:
       wait_event(EventKind::wait_begin, entry);
       return;
+    case HEDDLE_SYNC_cond_broadcast_at_exit_cxx:
+      at_exit_.push_back(entry);
+      // The lock is a std::unique_lock, which begins with the address of its mutex.
+      if (uint64_t mutex = 0;
+          machine_.memory.read(entry.object[1], {reinterpret_cast<uint8_t*>(&mutex), sizeof mutex}))
+        at_exit_.back().object[1] = mutex;
+      return;
     case HEDDLE_SYNC_cond_signal:
       sync_event(EventKind::signal, entry, object);
       return;
@@ -147,6 +154,8 @@ void ThreadInterpreter::before_sync(const llvm::CallBase& call, const SyncEntry&
       sync_event(EventKind::destroy, entry, object);
       return;
     case HEDDLE_SYNC_guard_release:
+      // The byte by which the program's own code sees that the variable has its value (Itanium C++ ABI 3.3.3).
+      machine_.write_from_outside(object, std::vector<uint8_t>{1}, false);
       sync_event(EventKind::once_done, entry, object);
       return;
     case HEDDLE_SYNC_guard_abort:
@@ -226,9 +235,6 @@ void ThreadInterpreter::after_sync(const llvm::CallBase& call, const SyncEntry& 
       return;
     case HEDDLE_SYNC_attribute:
       note_attribute(call);
-      return;
-    case HEDDLE_SYNC_cond_broadcast_at_exit_cxx:
-      at_exit_.push_back(entry);
       return;
     case HEDDLE_SYNC_cond_init:
     case HEDDLE_SYNC_rwlock_init:

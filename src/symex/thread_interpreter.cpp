@@ -1,6 +1,7 @@
 #include "symex/thread_interpreter.h"
 
 #include <fmt/core.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 #include "program/pointer_flow.h"
 #include "program/source_place.h"
@@ -55,12 +56,19 @@ void ThreadInterpreter::enter_function(FunctionId id, EnteredBy by) {
   pass_arguments(*call, code);
 }
 
-// Code outside that calls back has been at work: of what it may write nothing is known until it returns.
+// Code outside that calls back has been at work: of what it may write nothing is known until it returns. When
+// it calls back again, it has been at work on what the first callback wrote; of much memory (an array that is
+// sorted) that is not looked at each time.
 void ThreadInterpreter::reach_callback() {
+  constexpr uint64_t kMostAgain = 4096;
   if (machine_.frames.empty() || machine_.top().block == nullptr) return;
   advance();
-  if (!active() || next_op().stop != Stop::call || !called_back_.insert(machine_.frames.size()).second) return;
-  forget_written(*llvm::cast<llvm::CallBase>(next_op().instruction), [](const MemoryEffect&) { return true; });
+  if (!active() || next_op().stop != Stop::call) return;
+  const bool first = called_back_.insert(machine_.frames.size()).second;
+  machine_.forget_below_frames();
+  forget_written(
+      *llvm::cast<llvm::CallBase>(next_op().instruction), [](const MemoryEffect&) { return true; },
+      first ? Machine::kMostForgotten : kMostAgain);
 }
 
 void ThreadInterpreter::pass_arguments(const llvm::CallBase& call, const FunctionOps& callee) {
@@ -117,6 +125,9 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
       const Cell* from = machine_.get(next_op().a);
       result.assign(from, from + machine_.code.layout(ret->getReturnValue()->getType()).cells);
     }
+  } else {
+    leave_by_exception();
+    if (!active()) return;
   }
   if (machine_.frames.size() == 1 && machine_.top().code->function->getName() == "main" && result.size() == 1)
     must_exit_with(result.front());
@@ -200,7 +211,7 @@ void ThreadInterpreter::take_branch(const llvm::Instruction& terminator, const l
   ExprPool& pool = machine_.pool();
   const auto require = [&](Expr condition) {
     if (!pool.is_constant(condition)) {
-      machine_.add_constraint(Constraint::Kind::branch, condition);
+      if (!machine_.is_decided_by_path(condition)) machine_.add_constraint(Constraint::Kind::branch, condition);
     } else if (pool.constant_bits(condition) == 0) {
       machine_.mismatch("a branch goes where it cannot");
     }
@@ -241,7 +252,9 @@ void ThreadInterpreter::value(const llvm::Instruction& instruction, uint64_t val
     machine_.set(to, at);
     const auto& object = llvm::cast<llvm::AllocaInst>(instruction);
     if (const auto size = object.getAllocationSize(object.getModule()->getDataLayout())) {
-      machine_.memory.forget(at, std::min<uint64_t>(*size, 1 << 16));
+      const uint64_t forgotten = std::min<uint64_t>(*size, 1 << 16);
+      machine_.memory.forget(at, forgotten);
+      machine_.top().objects.push_back({at, forgotten});
       machine_.note_stack_object(at, *size);
     }
   } else if (llvm::isa<llvm::CallBase>(instruction) && op.run == unknown_result) {
@@ -305,6 +318,7 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
   pending_sync_ = pending_.empty() ? std::nullopt : std::optional(pending_.back().second);
   called_back_.erase(machine_.frames.size());
   set_result(call, entry);
+  note_catch(call);
   if (entry.error) last_error_ = *entry.error;
   if (machine_.code.plan().call(call).sets_errno) machine_.set_error(last_error_);
   if (machine_.code.counts(call)) machine_.pass(call);
@@ -320,13 +334,26 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
 void ThreadInterpreter::set_result(const llvm::CallBase& call, const ReturnedEntry& entry) {
   const Op& op = next_op();
   if (op.type->leaves.empty()) return;
-  if (entry.result) {
+  if (const Cell* same = made_up_result(call)) {
+    *machine_.cells(op.to) = *same;
+  } else if (entry.result) {
     machine_.set(machine_.cells(op.to), *entry.result & low_bits(op.type->leaves.front().bits));
   } else {
     const llvm::Function* callee = call.getCalledFunction();
     machine_.set_unknown(
         op, fmt::format("the result of {}", callee != nullptr ? readable_name(*callee) : "a call outside"));
   }
+}
+
+// An object of a library whose place is not known goes by an address of ours: a function that gives back what
+// it was given gives back that one.
+const Cell* ThreadInterpreter::made_up_result(const llvm::CallBase& call) {
+  const Effects* effects = machine_.code.plan().call(call).info.effects;
+  if (effects == nullptr || effects->returns != Effects::Returns::argument) return nullptr;
+  const auto number = static_cast<unsigned>(effects->returned_argument);
+  if (number >= call.arg_size()) return nullptr;
+  const Cell* cell = machine_.value(*call.getArgOperand(number));
+  return !cell->expression && ProgramImage::is_made_up(cell->bits) ? cell : nullptr;
 }
 
 std::optional<uint64_t> ThreadInterpreter::amount(const llvm::CallBase& call, const Extent& extent) {
@@ -348,11 +375,11 @@ std::optional<uint64_t> ThreadInterpreter::amount(const llvm::CallBase& call, co
 
 // What the call may have written, by those of its effects.
 void ThreadInterpreter::forget_written(const llvm::CallBase& call,
-                                       llvm::function_ref<bool(const MemoryEffect&)> which) {
+                                       llvm::function_ref<bool(const MemoryEffect&)> which, uint64_t most) {
   const CallPlan& plan = machine_.code.plan().call(call);
   const auto forget = [&](unsigned i) {
     if (call.getArgOperand(i)->getType()->isPointerTy())
-      machine_.forget_behind(*machine_.value(*call.getArgOperand(i)));
+      machine_.forget_behind(*machine_.value(*call.getArgOperand(i)), most);
   };
   if (plan.info.effects == nullptr) {
     for (unsigned i = 0; i < call.arg_size(); ++i) forget(i);
@@ -374,7 +401,9 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
     return release_call(machine_, next_op());
   if (effects == nullptr || !entry.result || *entry.result == 0) return;
   if (plan.info.callee->getName() == "__errno_location") machine_.find_error(*entry.result);
-  if (effects->allocation == AllocationKind::allocate) {
+  if (plan.info.callee->getName() == "__cxa_allocate_exception") {
+    if (const auto size = argument(call, 0)) new_exception(machine_, *entry.result, *size);
+  } else if (effects->allocation == AllocationKind::allocate) {
     if (const auto size = amount(call, effects->allocation_size)) machine_.allocate_block(*entry.result, *size);
     if (plan.info.callee != nullptr && plan.info.callee->getName() == "calloc")
       if (const auto size = amount(call, effects->allocation_size))
@@ -429,18 +458,6 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
   }
 }
 
-void ThreadInterpreter::landed(const llvm::InvokeInst& invoke) {
-  if (!active() || machine_.frames.empty()) return;
-  Machine::Frame& frame = machine_.top();
-  if (!stand_at(invoke, Stop::call)) return;
-  called_back_.erase(machine_.frames.size());
-  if (!pending_.empty() && pending_.back().first == machine_.frames.size()) {
-    abandon(pending_.back().second);
-    pending_.pop_back();
-  }
-  ++frame.next;  // the end of the block, which leads to the landing pad
-}
-
 void ThreadInterpreter::returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) {
   if (!active() || machine_.frames.empty()) return;
   Machine::Frame& frame = machine_.top();
@@ -474,12 +491,15 @@ void ThreadInterpreter::end(const DecodeEnd& end) {
 
 // Executes up to the next operation about which the recording says something.
 void ThreadInterpreter::advance() {
-  if (!around_.death || blocks_ < around_.last_block) return machine_.run_to_stop();
+  // The way behind a copy may be known before it: the thread has died in it all the same.
+  constexpr uint64_t kKnownBefore = 16;
+  if (!around_.death || blocks_ + kKnownBefore < around_.last_block) return machine_.run_to_stop();
+  const bool is_certain = blocks_ < around_.last_block;
   Machine::Frame& frame = machine_.top();
   for (; next_op().stop == Stop::none; ++frame.next) {
     const Op& op = next_op();
     machine_.at(op.instruction);
-    if (dies_at(op)) {
+    if ((!is_certain || llvm::isa<llvm::CallBase>(op.instruction)) && dies_at(op)) {
       done_ = true;  // what it died of did not happen
       return;
     }
@@ -489,12 +509,35 @@ void ThreadInterpreter::advance() {
   machine_.at(next_op().instruction);
 }
 
+// A library function that reads or writes there: how much it does is the business of the call, or unknown.
+bool ThreadInterpreter::dies_in(const llvm::CallBase& call, uint64_t address) {
+  constexpr uint64_t kNear = 4096;
+  if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
+      intrinsic != nullptr && !llvm::isa<llvm::AnyMemIntrinsic>(intrinsic))
+    return false;
+  const std::optional<uint64_t> last = call.arg_size() > 2 && call.getArgOperand(2)->getType()->isIntegerTy(64)
+                                           ? argument(call, 2)
+                                           : std::nullopt;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    if (!call.getArgOperand(i)->getType()->isPointerTy()) continue;
+    const auto at = argument(call, static_cast<int>(i));
+    if (at && address - *at < last.value_or(kNear)) return true;
+  }
+  return false;
+}
+
 bool ThreadInterpreter::dies_at(const Op& op) {
   if (around_.death->address) {
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(op.instruction))
+      return dies_in(*call, *around_.death->address);
     const llvm::Value* pointer = llvm::getLoadStorePointerOperand(op.instruction);
     if (pointer == nullptr) return false;
-    const Cell& at = *machine_.value(*pointer);
-    return !at.expression && *around_.death->address - at.bits < op.type->bytes;
+    Cell at = *machine_.value(*pointer);
+    if (!at.expression) return *around_.death->address - at.bits < op.type->bytes;
+    const llvm::DebugLoc& where = op.instruction->getDebugLoc();
+    if (around_.death->line == 0 || !where || where.getLine() != around_.death->line) return false;
+    machine_.must_be(Constraint::Kind::fault, &at, 64, *around_.death->address);
+    return true;
   }
   if (!op.instruction->isIntDivRem()) return false;
   const llvm::DebugLoc& place = op.instruction->getDebugLoc();

@@ -72,6 +72,7 @@ class ThreadInterpreter : public PathVisitor {
  private:
   void advance();
   bool dies_at(const Op& op);
+  bool dies_in(const llvm::CallBase& call, uint64_t address);
   void must_exit_with(const Cell& code);
   bool active() const { return !lost_ && !done_; }
   void lose(const std::string& why);
@@ -83,11 +84,18 @@ class ThreadInterpreter : public PathVisitor {
   void pass_arguments(const llvm::CallBase& call, const FunctionOps& callee);
   void set_result(const llvm::CallBase& call, const ReturnedEntry& entry);
   void reach_callback();
-  void forget_written(const llvm::CallBase& call, llvm::function_ref<bool(const MemoryEffect&)> which);
+  void forget_written(const llvm::CallBase& call, llvm::function_ref<bool(const MemoryEffect&)> which,
+                      uint64_t most = Machine::kMostForgotten);
   void apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry);
   std::optional<uint64_t> argument(const llvm::CallBase& call, int number);
   std::optional<uint64_t> amount(const llvm::CallBase& call, const Extent& extent);
 
+  const Cell* made_up_result(const llvm::CallBase& call);
+
+  // ---- exceptions.cpp
+  void note_throw();
+  void leave_by_exception();
+  void note_catch(const llvm::CallBase& call);
   // ---- synchronisation.cpp
   void before_sync(const llvm::CallBase& call, const SyncEntry& entry);
   void after_sync(const llvm::CallBase& call, const SyncEntry& entry, const ReturnedEntry& returned);
@@ -110,6 +118,7 @@ class ThreadInterpreter : public PathVisitor {
   std::vector<EnteredBy> entered_;
   std::vector<std::pair<size_t, Pending>> pending_;  // calls under way, by depth of frames
   std::optional<Pending> pending_sync_;
+  bool leaving_ = false;                         // an exception leaves functions
   std::set<size_t> called_back_;                 // calls under way that have, by depth of frames
   std::set<uint64_t> once_runs_;                 // pthread_once: functions that this thread runs
   std::map<uint64_t, uint32_t> mutex_kinds_;     // by the address of the attributes

@@ -97,4 +97,23 @@ void forget_unseen_blocks(Trace& trace) {
   }
 }
 
+void forget_reused_flags(Trace& trace) {
+  std::map<uint64_t, unsigned> done;
+  for (const ThreadTrace& thread : trace.threads)
+    for (const Event& event : thread.events)
+      if (event.kind == EventKind::once_done && event.second == 0) ++done[event.address];
+  for (uint32_t t = 0; t < trace.threads.size(); ++t) {
+    std::set<uint32_t> places;  // that were named
+    for (Event& event : trace.threads[t].events) {
+      const bool is_once = event.kind == EventKind::once_begin || event.kind == EventKind::once_passed ||
+                           event.kind == EventKind::once_done;
+      if (!is_once || done[event.address] < 2) continue;
+      event.kind = EventKind::sync;
+      if (places.insert(event.place).second)
+        trace.approximations.push_back(
+            {.what = "a flag of call_once whose memory was used again", .thread = t, .place = event.place});
+    }
+  }
+}
+
 }  // namespace heddle

@@ -11,4 +11,8 @@ namespace heddle {
 // of the same memory; registered as an approximation (D8), since orders are possible now that were not.
 void forget_unseen_blocks(Trace& trace);
 
+// A flag of std::call_once in memory that was released and used again, with another flag there: which of the
+// two an event means is not known, so they order nothing.
+void forget_reused_flags(Trace& trace);
+
 }  // namespace heddle

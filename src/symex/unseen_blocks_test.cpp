@@ -63,5 +63,21 @@ TEST(UnseenBlocks, ReleasedAgainAndAgain) {
   EXPECT_EQ(blocks_left(trace_of({{releases(100), releases(100)}})), 0u);
 }
 
+TEST(ReusedFlags, OneThatWasDoneTwiceOrdersNothing) {
+  const auto once = [](EventKind kind, uint64_t at) { return Event{.kind = kind, .address = at}; };
+  Trace trace;
+  trace.threads.resize(2);
+  trace.threads[0].events = {once(EventKind::once_begin, 8), once(EventKind::once_done, 8),
+                             once(EventKind::once_begin, 16), once(EventKind::once_done, 16)};
+  trace.threads[1].events = {once(EventKind::once_begin, 8), once(EventKind::once_done, 8),
+                             once(EventKind::once_passed, 16)};
+  forget_reused_flags(trace);
+  EXPECT_EQ(trace.threads[0].events[0].kind, EventKind::sync);
+  EXPECT_EQ(trace.threads[1].events[1].kind, EventKind::sync);
+  EXPECT_EQ(trace.threads[0].events[2].kind, EventKind::once_begin);
+  EXPECT_EQ(trace.threads[1].events[2].kind, EventKind::once_passed);
+  EXPECT_EQ(trace.approximations.size(), 2u) << "one for each thread: its events are at one place";
+}
+
 }  // namespace
 }  // namespace heddle

@@ -42,7 +42,9 @@ class ExprPool {
   Expr constant(std::span<const uint64_t> words, unsigned width);
   Expr read(uint32_t event, unsigned width);
   Expr unknown(uint32_t approximation, unsigned width);  // another one each time
-  Expr binary(ExprOp op, Expr a, Expr b);                // arithmetic and comparisons of integers
+  // What the recorded path decides and nothing else depends on, in place of the number of an approximation.
+  static constexpr uint32_t kDecidedByPath = UINT32_MAX;
+  Expr binary(ExprOp op, Expr a, Expr b);  // arithmetic and comparisons of integers
   Expr ite(Expr condition, Expr yes, Expr no);
   Expr concat(Expr high, Expr low);
   Expr extract(Expr e, unsigned from, unsigned width);

@@ -66,7 +66,8 @@ class ThreadChecker {
     for (uint32_t i = 1; i < pool.size(); ++i) {
       const ExprNode& node = pool.node(Expr{i});
       for (const Expr operand : operands_of(node)) needs_[i] = std::max(needs_[i], needs_[operand.number]);
-      if (node.op == ExprOp::unknown && node.a >= trace_.approximations.size())
+      if (node.op == ExprOp::unknown && node.a != ExprPool::kDecidedByPath &&
+          node.a >= trace_.approximations.size())
         return wrong(fmt::format("expression {}", i), "its approximation does not exist");
       if (node.op != ExprOp::read) continue;
       // Reads behind the last event may be left over from what the failure cut off: nothing can use them.
