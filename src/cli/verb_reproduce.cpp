@@ -59,6 +59,10 @@ Result<std::optional<fs::path>> record_failure(const Options& given, ProgressLin
     fmt::print(stderr, "heddle: {}no failure in {}\n",
                result.end == RecordResult::End::interrupted ? "interrupted: " : "",
                counted(result.state.runs, "run"));
+    fmt::print(stderr,
+               "  Uses of freed memory often show nothing by themselves; controlled runs "
+               "notice them.\n  next: heddle hunt -- {}\n        heddle reproduce --runs {} -- {}\n",
+               shell_quote(given.what), 10 * given.runs, shell_quote(given.what));
     return std::optional<fs::path>();
   }
   fmt::print(stderr, "heddle: run {} failed, recorded in {}\n", result.state.runs, result.folder.string());

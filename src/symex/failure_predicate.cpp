@@ -41,13 +41,13 @@ std::optional<Event> waiting_operation(const SyncEntry& pending) {
 // A thread of a hang that does not wait for anything that a trace knows: that it is there is all.
 constexpr Event kNeverPossible{.kind = EventKind::once_passed};
 
-// All threads of a hang that have not ended are at their ends, and cannot go on.
+// All threads of a hang are at their ends, and cannot go on. Those that have ended too: before that they could
+// still let the others go on.
 std::vector<FailurePredicate::Waiting> waiting_threads(std::span<const ThreadEnd> threads) {
   std::vector<FailurePredicate::Waiting> out;
   for (uint32_t i = 0; i < threads.size(); ++i) {
-    if (threads[i].finished) continue;
     const std::optional<Event> operation =
-        threads[i].pending ? waiting_operation(*threads[i].pending) : std::nullopt;
+        threads[i].pending && !threads[i].finished ? waiting_operation(*threads[i].pending) : std::nullopt;
     out.push_back({.thread = i, .operation = operation.value_or(kNeverPossible)});
   }
   // Locks that prefer writers let no more readers in while a writer waits.

@@ -81,7 +81,8 @@ TEST(FailurePredicate, OfAHangIsThatNobodyCanGoOn) {
   std::vector<ThreadEnd> ends = {{.trace = waits, .pending = lock}, {.trace = ended, .finished = true}};
   const FailurePredicate failure = failure_predicate(info, ends);
   EXPECT_EQ(failure.kind, FailurePredicate::Kind::deadlock);
-  ASSERT_EQ(failure.waiting.size(), 1u);
+  ASSERT_EQ(failure.waiting.size(), 2u) << "the one that has ended must have ended";
+  EXPECT_EQ(failure.waiting[1].operation.kind, EventKind::once_passed);
   EXPECT_EQ(failure.waiting[0].operation.kind, EventKind::lock);
   EXPECT_EQ(failure.waiting[0].operation.address, kBlock);
 }
