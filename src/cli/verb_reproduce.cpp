@@ -223,7 +223,8 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
       fmt::print(stderr, "heddle: proved impossible under {}: no order of the recorded events leads there\n",
                  text_of(options.models.back()));
       if (options.models.back() == MemoryModel::sc)
-        fmt::print(stderr, "  next: heddle reproduce --memory-model tso {}\n", shell_quote({recorded.folder}));
+        fmt::print(stderr, "  next: heddle reproduce --memory-model {} {}\n",
+                   recorded.info.options.memory_model == "pso" ? "pso" : "tso", shell_quote({recorded.folder}));
       else if (recorded.info.options.memory_model == "sc")
         fmt::print(stderr,
                    "  It happened all the same, so heddle knows less of the program than it believes: please "

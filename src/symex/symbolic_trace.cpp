@@ -169,7 +169,10 @@ class Pass {
     if (run.pending && has_failed(thread)) machine.drop_unfinished();
     run.finished = log.head().end_tsc != 0;
     if (run.finished) interpreter.finish_thread();
-    if (run.finished) machine.add_event(EventKind::exit, nullptr);
+    if (run.finished) {
+      ++machine.step;  // others may go on between the last access and the end: buffered stores wait until then
+      machine.add_event(EventKind::exit, nullptr);
+    }
     if (interpreter.lost()) run.error = interpreter.why();
   }
 

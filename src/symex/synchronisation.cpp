@@ -46,9 +46,9 @@ void ThreadInterpreter::arrived_last() {
 void ThreadInterpreter::finish_thread() {
   if (!ended_itself_) took(HEDDLE_SYNC_thread_cancel);
   const auto add = [this](EventKind kind, uint64_t object) -> Event& {
+    ++machine_.step;
     Event& event = machine_.add_event(kind, nullptr);
     event.address = object;
-    ++machine_.step;
     return event;
   };
   for (const SyncEntry& entry : at_exit_) {

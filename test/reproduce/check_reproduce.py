@@ -4,6 +4,7 @@
     check_reproduce.py [--models sc,tso,pso] [--policy P] [--runs N] [--times N] [--least N] [--jobs N] [--verbose] SCRATCH [PATTERN...]
 
 A recording is another one each time, and not every one can be reproduced yet: at least as many as --least says (default: all that fail) must be.
+A failure that needs store buffers must also be proved impossible under sc (exit code 11).
 A program whose failure does not show natively (a freed block that nobody misses) cannot be recorded: that is said and not counted as wrong.
 """
 import argparse
@@ -51,6 +52,10 @@ def attempt(executable, arguments, name, how, options):
     replayed = run(["heddle", "replay", "-q", "--times", str(options.times), schedule], 120)
     if replayed.returncode != 0:
         return "wrong", f"heddle replay --times {options.times} {schedule}: {replayed.stderr[-400:].strip()}", ""
+    if "--memory-model" in how:
+        impossible = run(["heddle", "reproduce", "-q", "--memory-model", "sc", "--time", f"{options.time}s", recording], options.time + 60)
+        if impossible.returncode != 11:
+            return "wrong", f"heddle reproduce --memory-model sc {recording}: exit code {impossible.returncode}: {impossible.stderr[-400:].strip()}", ""
     measures = answer["measures"]
     run(["rm", "-rf", recording, schedule], 20)
     return ("reproduced", f"{answer['events']} events, {measures['preemptions']} preemptions, {measures['switches']} switches, "
