@@ -33,7 +33,7 @@ def attempt(executable, arguments, name, how, options):
     """Records until a run fails, reproduces, replays: (verdict, what to say, kind of the failure that was reproduced)."""
     recording, schedule = os.path.join(options.scratch, name + ".rec"), os.path.join(options.scratch, name + ".heddle")
     run(["rm", "-rf", recording, schedule], 20)
-    recorded = run(["heddle", "record", "-q", *how, "--runs", str(options.runs), "--time", "60s", "--hang-timeout", "2s", "-o", recording, "--",
+    recorded = run(["heddle", "record", "-q", *how, "--runs", str(options.runs), "--time", "60s", "--hang-timeout", "5s", "-o", recording, "--",
                     executable, *arguments], 120)
     if recorded.returncode != 10:
         return "unseen", f"no failure was recorded (exit code {recorded.returncode})", ""
