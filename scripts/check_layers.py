@@ -17,9 +17,9 @@ LAYERS = {
     "instrument": 3, "recording": 3, "coredump": 3,
     "wrapper": 4, "build": 4, "trace": 4,
     "symex": 5, "pt": 5, "replay": 5, "smt": 5,
-    "solve": 6, "explore": 6,
+    "solve": 6, "explore": 6, "report": 6,
     "doctor": 6,
-    "report": 7, "driver": 7,
+    "driver": 7,
     "cli": 8,
 }
 

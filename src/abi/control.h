@@ -222,6 +222,7 @@ struct heddle_plan {
   uint64_t steps;            /* given schedule */
   uint32_t guided;           /* the schedule has steps run_to or flush_to */
   uint32_t prefix;           /* after its end the strategy goes on; otherwise the end is the end of the run */
+  uint32_t lenient;          /* steps that cannot be followed are left out: for schedules that were changed */
   uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
 };
 

@@ -43,6 +43,7 @@ int run(int argc, char** argv) {
   add_hunt(verbs);
   add_check(verbs);
   add_replay(verbs);
+  add_report(verbs);
   add_record(verbs);
   add_solve(verbs);
   add_reproduce(verbs);

@@ -43,6 +43,7 @@ void add_run(VerbSet& verbs);
 void add_hunt(VerbSet& verbs);
 void add_check(VerbSet& verbs);
 void add_replay(VerbSet& verbs);
+void add_report(VerbSet& verbs);
 void add_record(VerbSet& verbs);
 void add_solve(VerbSet& verbs);
 void add_reproduce(VerbSet& verbs);

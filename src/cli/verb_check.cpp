@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
+#include "cli/report_output.h"
 #include "driver/confirm.h"
 #include "driver/output_calls.h"
 #include "explore/explorer.h"
@@ -18,7 +19,7 @@ constexpr unsigned kConfirmations = 3;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
-  std::string time, shorten_time, output;
+  std::string time, shorten_time, output, report;
   std::optional<uint64_t> executions, states;
   bool find_all = false, no_shorten = false;
   std::vector<std::string> command;
@@ -154,6 +155,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   HEDDLE_TRY(given.control.apply(setup.launch));
   setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
   HEDDLE_TRY(check_output(given.output));
+  HEDDLE_TRY(check_report_folder(given.report));
   options.output_sites = output_calls(setup.program->program());
   options.library_sites = library_code(setup.program->program());
   const InterruptGuard guard;
@@ -184,6 +186,15 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     print_json(to_json(result, found, assumptions(result, executor)));
   else
     print_result(result, found, assumptions(result, executor), common);
+  for (size_t i = 0; i < found.size() && !given.report.empty(); ++i)
+    if (found[i].confirmation.best.schedule_complete)
+      HEDDLE_TRY(write_report(i == 0 ? given.report : fmt::format("{}/{}", given.report, i + 1),
+                              found[i].confirmation.best.schedule, setup,
+                              {.rules = options.rules,
+                               .origin = "check",
+                               .schedule_file = found[i].schedule,
+                               .assumptions = assumptions(result, executor)},
+                              common));
   return exit_code(result);
 }
 
@@ -212,6 +223,7 @@ void add_check(VerbSet& verbs) {
   verb->add_option("--shorten-time", options->shorten_time,
                    "How long to look for shorter schedules (default 20s)")
       ->check(duration_value());
+  add_report_option(*verb, options->report);
   add_rule_options(*verb, options->control);
   add_launch_options(*verb, options->control);
   verb->add_option("APP", options->command, "The program and its arguments")->required();

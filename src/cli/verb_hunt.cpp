@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
+#include "cli/report_output.h"
 #include "driver/hunt.h"
 #include "replay/interrupt.h"
 
@@ -15,7 +16,7 @@ constexpr uint64_t kDefaultMaxEvents = 10'000'000;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
-  std::string strategy, time, shorten_time, output;
+  std::string strategy, time, shorten_time, output, report;
   std::optional<uint64_t> runs;
   uint64_t seed = 1;
   bool no_shorten = false;
@@ -173,6 +174,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   HEDDLE_TRY(given.control.apply(setup.launch));
   setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
   HEDDLE_TRY(check_output(given.output));
+  HEDDLE_TRY(check_report_folder(given.report));
   const InterruptGuard guard;
   ProgramExecutor executor(*setup.program, setup.launch);
   ProgressLine line(!common.quiet && !common.json);
@@ -228,6 +230,9 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     print_json(to_json(*result, executor, options, output));
   else
     print_result(*result, options, output, common);
+  if (result->end == HuntResult::End::failure && result->last.schedule_complete)
+    HEDDLE_TRY(write_report(given.report, result->last.schedule, setup,
+                            {.rules = options.rules, .origin = "hunt", .schedule_file = output}, common));
   if (unwritten) return *unwritten;
   return exit_code(*result);
 }
@@ -262,6 +267,7 @@ void add_hunt(VerbSet& verbs) {
   verb->add_option("--shorten-time", options->shorten_time,
                    "How long to look for shorter schedules (default 20s)")
       ->check(duration_value());
+  add_report_option(*verb, options->report);
   add_rule_options(*verb, options->control);
   add_launch_options(*verb, options->control);
   verb->add_option("APP", options->command, "The program and its arguments")->required();

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
+#include "cli/report_output.h"
 #include "cli/schedule_story.h"
 #include "cli/solve_options.h"
 #include "driver/record.h"
@@ -22,7 +23,7 @@ constexpr uint64_t kRecordedRuns = 1000;
 
 struct Options {
   SolveOptions solve;
-  std::string output, shorten_time, input;
+  std::string output, shorten_time, input, report, report_time;
   uint64_t runs = kRecordedRuns;
   bool no_shorten = false;
   std::vector<std::string> what;  // a recording, or a command
@@ -244,9 +245,29 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
     fmt::print(stderr, "  approximation: {}\n", recorded.trace.approximations[i].what);
 }
 
+// What the way from the recording to the schedule took for granted.
+std::vector<std::string> assumptions(const ReproduceResult& result, const Recorded& recorded,
+                                     const ReproduceOptions& options) {
+  std::vector<std::string> out;
+  if (result.attempts.back().clocks) out.emplace_back("The recorded clocks were taken for facts.");
+  if (result.attempts.back().model != options.models.front())
+    out.push_back(fmt::format("Proved impossible under {}, so store buffers have their part in it.",
+                              text_of(options.models.front())));
+  if (result.matched == FailureMatch::cause)
+    out.push_back(fmt::format("The recording has what came of it: {}", recorded.info.failure->identity));
+  constexpr size_t kMost = 10;
+  const auto& approximations = recorded.trace.approximations;
+  for (size_t i = 0; i < approximations.size() && i < kMost; ++i)
+    out.push_back("Approximation while the recorded threads were followed: " + approximations[i].what);
+  if (approximations.size() > kMost)
+    out.push_back(fmt::format("{} more approximations.", approximations.size() - kMost));
+  return out;
+}
+
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   const std::unique_ptr<Engine> engine = HEDDLE_TRY(make_engine(given.solve.engine));
   HEDDLE_TRY(check_output(given.output));
+  HEDDLE_TRY(check_report_folder(given.report));
   const InterruptGuard guard;
   ProgressLine line(!common.quiet && !common.json);
   fs::path folder = given.what[0];
@@ -280,10 +301,23 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     print_json(to_json(*result, recorded, output));
   else
     print_result(*result, recorded, options, *setup.program, output);
+  if (result->end == ReproduceResult::End::reproduced && result->confirmation.best.schedule_complete) {
+    ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output};
+    if (!given.report_time.empty()) report_options.time = HEDDLE_TRY(parse_duration(given.report_time));
+    report_options.assumptions = assumptions(*result, recorded, options);
+    HEDDLE_TRY(write_report(given.report, result->confirmation.best.schedule, setup, report_options, common));
+  }
   return exit_code(result->end);
 }
 
 }  // namespace
+
+Result<ExitCode> reproduce_for_report(const std::string& recording, const std::string& folder,
+                                      const std::string& time, const CommonOptions& common) {
+  Options options{.report = folder, .report_time = time, .what = {recording}};
+  options.output = (fs::path(folder) / "schedule.heddle").string();
+  return run_verb(options, common);
+}
 
 void add_reproduce(VerbSet& verbs) {
   auto options = std::make_shared<Options>();
@@ -302,6 +336,7 @@ void add_reproduce(VerbSet& verbs) {
   verb->add_option(
       "--memory-model", options->solve.memory_model,
       "sc, tso or pso (default: that of the recording; of one that the processor made, sc, then tso)");
+  add_report_option(*verb, options->report);
   verb->add_flag("--no-shorten", options->no_shorten, "Keep the schedule as it was found");
   verb->add_option("--shorten-time", options->shorten_time,
                    "How long to look for shorter schedules (default 20s)")

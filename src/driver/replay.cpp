@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint64_t kEventsToKeep = 1 << 18;
 
-// An exit code that is expected as a failure must count as one.
+}  // namespace
+
 RunRules rules_for(const Schedule& schedule, RunRules rules) {
   rules.memory_model = schedule.header.memory_model;
   rules.max_events = 0;
@@ -23,8 +24,6 @@ RunRules rules_for(const Schedule& schedule, RunRules rules) {
   }
   return rules;
 }
-
-}  // namespace
 
 Result<ReplayResult> replay(const Schedule& schedule, Executor& first, Executor& others, const CodeNames& names,
                             const ReplayOptions& options,

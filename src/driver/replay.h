@@ -24,6 +24,9 @@ struct ReplayResult {
   bool interrupted = false;
 };
 
+// Rules for runs of this schedule: its memory model, and an exit code that it expects as a failure counts as one.
+RunRules rules_for(const Schedule& schedule, RunRules rules);
+
 // `first` performs the first run (whose output people may want to see), `others` the rest. Runs on after a
 // divergence: how often it happens tells something too.
 Result<ReplayResult> replay(const Schedule& schedule, Executor& first, Executor& others, const CodeNames& names,

@@ -103,6 +103,10 @@ std::string ControlledProgram::short_file(const std::string& file) const {
                                                                      : file;
 }
 
+std::string ControlledProgram::source_path(const std::string& file) const {
+  return file.starts_with('/') || file.starts_with('<') ? file : source_folder_ + file;
+}
+
 std::optional<CodePlace> ControlledProgram::place_of_site(uint32_t site) const {
   if (site >= program_->instruction_count()) return std::nullopt;
   const SourcePlace place = user_place(program_->instruction(InstructionId(site)));

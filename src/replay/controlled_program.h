@@ -32,6 +32,7 @@ class ControlledProgram : public CodeNames {
   std::vector<StackFrame> frames_of(uint64_t address, uint64_t load_base, bool exact) const override;
   std::string variable_at(uint64_t address, uint64_t load_base) const override;
   std::string function_at(uint64_t address, uint64_t load_base) const override;
+  std::string source_path(const std::string& file) const override;
 
  private:
   ControlledProgram(std::filesystem::path executable, std::filesystem::path variant,

@@ -51,18 +51,24 @@ class SharedWords {
   std::unordered_map<uint64_t, Use> words_;
 };
 
-// As a program would print it: small negative numbers as such, large ones and addresses in hexadecimal.
+}  // namespace
+
+std::string object_name(uint64_t address, const Execution& run, const CodeNames& names) {
+  std::string object = names.variable_at(address, run.load_base);
+  return object.empty() ? fmt::format("{:#x}", address) : object;
+}
+
 std::string value_text(uint64_t value, uint64_t size) {
   constexpr int64_t kSmall = 1'000'000;
   if (size > sizeof value) return "...";  // what is kept of those is a hash
+  if (size == 0) return "0";
   const unsigned unused = static_cast<unsigned>(sizeof value - size) * 8;
   const auto number = static_cast<int64_t>(value << unused) >> unused;
   return number > -kSmall && number < kSmall ? fmt::format("{}", number) : fmt::format("{:#x}", value);
 }
 
-std::string what_happens(const heddle_event& event, const Execution& run, const CodeNames& names) {
-  std::string object = names.variable_at(event.address, run.load_base);
-  if (object.empty()) object = fmt::format("{:#x}", event.address);
+std::string access_text(const heddle_event& event, const Execution& run, const CodeNames& names) {
+  const std::string object = object_name(event.address, run, names);
   const std::string value = value_text(event.value, event.size);
   switch (event.kind) {
     case HEDDLE_EVENT_read:
@@ -73,8 +79,6 @@ std::string what_happens(const heddle_event& event, const Execution& run, const 
       return fmt::format("changes {} from {} to {}", object, value, value_text(event.after, event.size));
   }
 }
-
-}  // namespace
 
 std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names) {
   std::vector<StoryEvent> out;
@@ -87,7 +91,7 @@ std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names
       const heddle_event& each = run.kept_events[event];
       if (shared.has(each))
         out.push_back(
-            {.step = step, .place = names.place_of_site(each.site), .what = what_happens(each, run, names)});
+            {.step = step, .place = names.place_of_site(each.site), .what = access_text(each, run, names)});
     }
   }
   return out;

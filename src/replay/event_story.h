@@ -19,4 +19,12 @@ struct StoryEvent {
 // with ExecutionPlan::keep_events; of others nothing.
 std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names);
 
+// The variable that the event is about, or its address.
+std::string object_name(uint64_t address, const Execution& run, const CodeNames& names);
+// As a program would print it: small negative numbers as such, large ones and addresses in hexadecimal; "..."
+// when it is larger than a word.
+std::string value_text(uint64_t value, uint64_t size);
+// "reads balance: 100". Of an access.
+std::string access_text(const heddle_event& event, const Execution& run, const CodeNames& names);
+
 }  // namespace heddle

@@ -35,6 +35,7 @@ struct ExecutionPlan {
   uint64_t runs = 1;                   // with seed, seed + 1, ... until one does not pass
   const Schedule* schedule = nullptr;  // to follow; when it is a prefix, the strategy goes on behind it
   const Guide* guide = nullptr;        // the same by names; at its end the strategy goes on. Not both
+  bool lenient = false;  // steps of the schedule that cannot be followed are left out; requires a prefix
   RunRules rules;
   bool fresh = false;          // in a process that has not run before
   bool keep_schedule = false;  // of a passing run too
@@ -61,6 +62,7 @@ struct Execution {
   std::string text;                // diverged, uncontrolled, unsupported, died: what happened
   std::optional<CodePlace> place;  // and where
   ThreadName thread;               // whose
+  std::vector<StackFrame> stack;   // limit: of that thread, innermost first
   uint64_t step = 0;               // diverged: of the given schedule, from 1
   Schedule schedule;               // performed, with its header; unless the run passed and nobody wanted it
   bool schedule_complete = true;   // false: the run had more steps than could be kept

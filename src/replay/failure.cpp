@@ -211,6 +211,16 @@ Json Failure::to_json() const {
   return json;
 }
 
+std::vector<StackFrame> stack_of(const heddle_result& result, const CodeNames& names) {
+  std::vector<StackFrame> stack;
+  for (uint32_t i = 0; i < result.stack_size; ++i) {
+    const bool exact = i == 0 && result.outcome == HEDDLE_OUTCOME_signal;
+    for (StackFrame& frame : names.frames_of(result.stack[i], result.load_base, exact))
+      stack.push_back(std::move(frame));
+  }
+  return stack;
+}
+
 std::optional<Failure> failure_of(const Answer& answer, const std::vector<ThreadName>& threads,
                                   const CodeNames& names) {
   const heddle_result& result = answer.result;
@@ -221,11 +231,7 @@ std::optional<Failure> failure_of(const Answer& answer, const std::vector<Thread
     failure.text = ExceptionText(result.text).type;
   else if (result.outcome != HEDDLE_OUTCOME_exit_code)
     failure.text = result.text;
-  for (uint32_t i = 0; i < result.stack_size; ++i) {
-    const bool exact = i == 0 && result.outcome == HEDDLE_OUTCOME_signal;
-    for (StackFrame& frame : names.frames_of(result.stack[i], result.load_base, exact))
-      failure.stack.push_back(std::move(frame));
-  }
+  failure.stack = stack_of(result, names);
   failure.place = place_in(failure.stack);
   if (!failure.place) failure.place = names.place_of_site(result.site);
   if (stands_still(result) && !answer.waits.empty()) {

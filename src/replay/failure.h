@@ -36,6 +36,8 @@ class CodeNames {
   virtual std::string variable_at(uint64_t address, uint64_t load_base) const = 0;
   // Name of the function that begins there; empty when it is not in the program.
   virtual std::string function_at(uint64_t address, uint64_t load_base) const = 0;
+  // Where the file of a place lies.
+  virtual std::string source_path(const std::string& file) const { return file; }
 };
 
 // A thread that waits when everything stands still.
@@ -69,6 +71,9 @@ struct Failure {
 // "file:line function", "function" or "?"; the form that identities are made of.
 std::string place_text(const std::optional<CodePlace>& place);
 Json place_json(const std::optional<CodePlace>& place);
+
+// Frames of the program's own functions where the run stopped, innermost first.
+std::vector<StackFrame> stack_of(const heddle_result& result, const CodeNames& names);
 
 // The failure that an answer tells of; nothing when its outcome is none.
 std::optional<Failure> failure_of(const Answer& answer, const std::vector<ThreadName>& threads,

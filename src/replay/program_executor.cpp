@@ -116,6 +116,7 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   std::copy(plan.rules.failing_codes.begin(), plan.rules.failing_codes.end(), out.failing_codes);
   out.guided = plan.guide != nullptr ? 1 : 0;
   out.prefix = plan.guide != nullptr || (plan.schedule != nullptr && plan.schedule->header.prefix) ? 1 : 0;
+  out.lenient = plan.lenient ? 1 : 0;
   return out;
 }
 
@@ -285,6 +286,7 @@ Result<Execution> ProgramExecutor::execution_of(SessionAnswer session, const Exe
         performed_schedule(session.answer, threads, plan.rules.memory_model, program_.memory(), program_);
   }
   out.failure = failure_of(session.answer, threads, program_);
+  if (result.outcome == HEDDLE_OUTCOME_limit) out.stack = stack_of(result, program_);
   out.place = out.failure ? out.failure->place : program_.place_of_site(result.site);
   if (out.failure)
     out.outcome = Outcome::failed;

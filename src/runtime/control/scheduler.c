@@ -353,8 +353,32 @@ static struct rt_action next_towards(const struct heddle_step* step) {
   return action;
 }
 
+/* Asked for a lenient plan only, whose steps are those of a run in another order. */
+static bool is_possible(const struct heddle_step* step) {
+  const uint16_t index =
+      step->thread < rt.block->layout.threads_in_count ? given_thread[step->thread] : NO_THREAD;
+  if (index == NO_THREAD || rt.threads[index].state != RT_ALIVE) return false;
+  const struct rt_thread* thread = &rt.threads[index];
+  switch (step->kind) {
+    case HEDDLE_STEP_run:
+      return rt_enabled(thread);
+    case HEDDLE_STEP_flush:
+      if (rt.plan.memory_model == HEDDLE_MODEL_tso) return thread->oldest != NULL;
+      for (struct rt_store* store = thread->oldest; store != NULL; store = store->next)
+        if (rt_place_matches(&step->place, store->at)) return rt_may_flush(thread, store);
+      return false;
+    case HEDDLE_STEP_wake:
+      return thread->op.spurious;
+    case HEDDLE_STEP_timeout:
+      return thread->op.timed && !thread->timed_out && !rt_enabled(thread);
+    default:
+      return true;
+  }
+}
+
 /* The next action of the given schedule; thread null: ask again, the schedule may be over by now. */
 static struct rt_action next_given(void) {
+  if (rt.plan.lenient && given_left != 0 && !is_possible(&steps_in()[given_step - 1])) given_left = 0;
   while (given_left == 0) {
     if (given_step == rt.plan.steps) {
       if (!rt.plan.prefix) {
@@ -365,6 +389,7 @@ static struct rt_action next_given(void) {
       return (struct rt_action){.thread = NULL};
     }
     const struct heddle_step* step = &steps_in()[given_step++];
+    if (rt.plan.lenient && !is_possible(step)) continue;
     given_left = step->kind == HEDDLE_STEP_run || step->kind == HEDDLE_STEP_flush ? step->count : 1;
   }
   const struct heddle_step* step = &steps_in()[given_step - 1];
