@@ -2,7 +2,7 @@
 #
 # Parameters: --param build=DIR, --param set=fast|full|long. Tests marked "REQUIRES: full" run in the full and the long
 # set only, those marked "long" in the long set, those marked "debian-source" only where the sources of their programs
-# can be had. %long(A|B) in a command is B in the long set and A in the others.
+# can be had, "browser" only where Chromium can. %long(A|B) in a command is B in the long set and A in the others.
 import os
 import subprocess
 import lit.formats
@@ -46,6 +46,19 @@ def have_debian_sources(programs, libraries):
     return True
 
 
+def have_browser():
+    """Debian's Chromium and its driver, for the reports; installed when they are missing, said when they cannot be had."""
+    if all(os.path.exists("/usr/bin/" + name) for name in ("chromium", "chromedriver")):
+        return True
+    fetch = os.path.join(config.test_source_root, "real", "Inputs", "fetch-source")
+    environment = dict(os.environ, XDG_CACHE_HOME=config.environment["XDG_CACHE_HOME"])
+    done = subprocess.run([fetch, "--install", "chromium", "chromium-driver"], env=environment, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]
+        lit_config.note(f"tests in a browser are skipped: {reason}")
+    return done.returncode == 0
+
+
 chosen = lit_config.params.get("set", "full")
 config.substitutions.append((r"%long\(([^|]*)\|([^)]*)\)", r"\2" if chosen == "long" else r"\1"))
 if chosen == "long":
@@ -54,3 +67,5 @@ if chosen in ("full", "long"):
     config.available_features.add("full")
     if have_debian_sources(["pbzip2", "memcached"], ["libbz2-dev", "libevent-dev"]):
         config.available_features.add("debian-source")
+    if have_browser():
+        config.available_features.add("browser")

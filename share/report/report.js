@@ -410,11 +410,17 @@ function go(to) {
   const at = current * width + 12;
   if (at < scroll.scrollLeft + 40 || at + width > scroll.scrollLeft + scroll.clientWidth - 40) scroll.scrollLeft = at - scroll.clientWidth / 2;
   showLine(e);
+  if (!renderWanted) { renderWanted = true; requestAnimationFrame(render); }
+}
+// What is beside the event itself, once for each picture however fast somebody steps.
+let renderWanted = false;
+function render() {
+  renderWanted = false;
+  showInList();
   showValues();
   showThreads();
-  showStack(e);
-  showInList();
-  draw();
+  showStack(events[current]);
+  drawNow();
 }
 const ways = {
   first: () => go(0),

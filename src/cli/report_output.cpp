@@ -7,7 +7,7 @@
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "report/forms.h"
-#include "report/safe_text.h"
+#include "base/safe_text.h"
 
 namespace heddle {
 

@@ -10,7 +10,7 @@
 #include "recording/recording_info.h"
 #include "replay/interrupt.h"
 #include "report/forms.h"
-#include "report/safe_text.h"
+#include "base/safe_text.h"
 
 namespace heddle {
 namespace {

@@ -249,7 +249,7 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
 std::vector<std::string> assumptions(const ReproduceResult& result, const Recorded& recorded,
                                      const ReproduceOptions& options) {
   std::vector<std::string> out;
-  if (result.attempts.back().clocks) out.emplace_back("The recorded clocks were taken for facts.");
+  if (result.attempts.back().clocks.clocks) out.emplace_back("The recorded clocks were taken for facts.");
   if (result.attempts.back().model != options.models.front())
     out.push_back(fmt::format("Proved impossible under {}, so store buffers have their part in it.",
                               text_of(options.models.front())));

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "abi/sync_kind.h"
+#include "base/safe_text.h"
 #include "image/code_symbols.h"
 
 namespace heddle {
@@ -184,13 +185,13 @@ std::string WaitingThread::text() const {
 std::string Failure::report() const {
   std::string out = headline(*this) + "\n";
   for (const WaitingThread& wait : waits) out += "  " + wait.text() + "\n";
-  if (!waits.empty()) return out;
+  if (!waits.empty()) return lines_for_terminal(out);
   out += fmt::format("  thread {}", thread.text());
   if (place) out += fmt::format(" at {}", place_text(place));
   out += "\n";
   for (size_t i = 0; i < stack.size(); ++i) out += fmt::format("    #{} {}\n", i, stack[i].text());
   if (other) out += fmt::format("  freed by thread {} at {}\n", other->text(), place_text(other_place));
-  return out;
+  return lines_for_terminal(out);
 }
 
 Json Failure::to_json() const {

@@ -1,7 +1,7 @@
 // The JSON form of a finding: docs/report.md describes it.
+#include "base/safe_text.h"
 #include "report/finding.h"
 #include "report/narrative.h"
-#include "report/safe_text.h"
 #include "schedule/schedule_text.h"
 
 namespace heddle {

@@ -1,9 +1,9 @@
 #include <array>
 
+#include "base/safe_text.h"
 #include "base/sha256.h"
 #include "report/forms.h"
 #include "report/page.h"
-#include "report/safe_text.h"
 
 namespace heddle {
 namespace {

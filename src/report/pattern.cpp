@@ -28,10 +28,12 @@ class Namer {
   Pattern pattern() const {
     if (std::ranges::any_of(why_.decisive, &DecisivePair::visibility)) return Pattern::store_buffer;
     if (stands_in_a_circle()) return Pattern::deadlock;
-    if (!failure().waits.empty() && std::ranges::any_of(why_.decisive, [&](const DecisivePair& pair) {
+    // The runtime calls it so when a signal came before the wait; otherwise a decisive pair says so.
+    const bool about_signal =
+        failure().kind == "lost-wakeup" || std::ranges::any_of(why_.decisive, [&](const DecisivePair& pair) {
           return is_signal_and_wait(order_.event(pair.first), order_.event(pair.second));
-        }))
-      return Pattern::lost_wakeup;
+        });
+    if (!failure().waits.empty() && about_signal) return Pattern::lost_wakeup;
     if (why_.decisive.empty()) return Pattern::unknown;
     if (why_.local_first == kNoEvent) return Pattern::order;
     return is_plain_race() ? Pattern::race : Pattern::atomicity;

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "base/safe_text.h"
 #include "base/version.h"
 #include "report/forms.h"
 #include "report/narrative.h"
-#include "report/safe_text.h"
 #include "report/sources.h"
 
 namespace heddle {

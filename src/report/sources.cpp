@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "report/safe_text.h"
+#include "base/safe_text.h"
 
 namespace heddle {
 namespace {

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "base/safe_text.h"
 #include "report/forms.h"
 #include "report/narrative.h"
-#include "report/safe_text.h"
 #include "report/sources.h"
 
 namespace heddle {
@@ -50,12 +50,7 @@ class TextForm {
 
   std::string text() {
     out_ = fmt::format("{}\n", for_terminal(f_.headline));
-    const std::string report = f_.failure.report();
-    for (size_t at = 0; at < report.size();) {
-      const size_t end = std::min(report.find('\n', at), report.size());
-      out_ += for_terminal(report.substr(at, end - at)) + "\n";
-      at = end + 1;
-    }
+    out_ += f_.failure.report();
     out_ += "\n";
     for (const std::string& sentence : f_.explanation) out_ += wrapped(for_terminal(sentence), "  ");
     if (f_.pattern == Pattern::deadlock)

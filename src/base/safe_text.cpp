@@ -1,6 +1,8 @@
-#include "report/safe_text.h"
+#include "base/safe_text.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace heddle {
 namespace {
@@ -51,6 +53,17 @@ std::string for_terminal(std::string_view text) {
     else
       out += sequence;
     at += length;
+  }
+  return out;
+}
+
+std::string lines_for_terminal(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    out += for_terminal(text.substr(at, end - at));
+    if (end < text.size()) out += '\n';
+    at = end + 1;
   }
   return out;
 }
