@@ -9,7 +9,7 @@ set(HEDDLE_LLVM_HEADERS <llvm/ADT/DenseMap.h> <llvm/ADT/DenseSet.h> <llvm/IR/IRB
 function(heddle_large_headers target)
   get_target_property(links ${target} LINK_LIBRARIES)
   set(headers ${HEDDLE_COMMON_HEADERS})
-  if(links MATCHES "heddle_(llvm|program|recording|trace|instrument|build|replay|symex|smt|solve|explore|driver)")
+  if(links MATCHES "heddle_(llvm|program|recording|coredump|trace|instrument|build|replay|symex|smt|solve|explore|driver)")
     list(APPEND headers ${HEDDLE_LLVM_HEADERS})
   endif()
   if(links MATCHES "GTest")

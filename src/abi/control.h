@@ -23,6 +23,13 @@
 #define HEDDLE_CONTROL_TEXT 512                  /* bytes of a message, with its terminating zero */
 #define HEDDLE_NO_SITE 0xffffffffu               /* a place outside the program's own code */
 
+/* Small blocks of the heap, for those who look at the memory of a run: a block has a record in front, which
+ * says how many granules of 16 bytes it has. */
+#define HEDDLE_HEAP_BASE 0x600000000000ull
+#define HEDDLE_HEAP_SMALL_END 0x608000000000ull
+#define HEDDLE_HEAP_GRANULES_BEFORE 16 /* where that 32-bit number is, in bytes before the block */
+#define HEDDLE_HEAP_GRANULE 16
+
 enum heddle_memory_model { HEDDLE_MODEL_sc, HEDDLE_MODEL_tso, HEDDLE_MODEL_pso };
 
 enum heddle_strategy {
@@ -104,6 +111,7 @@ struct heddle_thread_entry {
   uint64_t start;   /* address of the start function in the variant */
   uint32_t site;    /* where it was created */
   uint32_t unused;
+  uint64_t argument; /* of the start function */
 };
 
 /* ---- events, kept when plan.keep_events is set */
@@ -135,13 +143,26 @@ struct heddle_event {
   uint32_t site;
   uint16_t thread;
   uint8_t kind;
-  uint8_t order; /* of data: 0 it was read, 1 it was written */
+  uint8_t order;    /* of data: 0 it was read, 1 it was written */
   uint64_t address; /* of the access; of the synchronisation object */
   uint64_t size;
-  uint64_t value; /* up to 8 bytes as a number, else their hash; update: before; synchronisation: of mutexes
-                     and read-write locks the kind, of semaphores and barriers the count, when it is done */
-  uint64_t after; /* update: after; synchronisation: result */
+  uint64_t value;  /* up to 8 bytes as a number, else their hash; update: before; synchronisation: of mutexes
+                      and read-write locks the kind, of semaphores and barriers the count, when it is done */
+  uint64_t after;  /* update: after; synchronisation: result */
   uint64_t second; /* synchronisation: address of the second object; of who joins, the thread */
+};
+
+/* ---- where threads went: variant "follow", when plan.keep_moves is set */
+enum heddle_move_kind {
+  HEDDLE_MOVE_block,  /* id: the block that the thread enters */
+  HEDDLE_MOVE_return, /* id: the function that it leaves */
+  HEDDLE_MOVE_event,  /* id: the site of the event that it performs next; the events are numbered by these moves
+                       */
+};
+struct heddle_move {
+  uint32_t id;
+  uint16_t thread;
+  uint16_t kind;
 };
 
 /* ---- failures */
@@ -165,6 +186,7 @@ enum heddle_outcome {
   HEDDLE_OUTCOME_not_resettable, /* renewal by reset met a system call that reaches outside; number, text */
   HEDDLE_OUTCOME_unsupported,    /* text: what */
   HEDDLE_OUTCOME_internal,       /* text: our own bug */
+  HEDDLE_OUTCOME_stopped,        /* at plan.stop_at_move; the process stands there until it is killed */
 };
 
 struct heddle_wait { /* one per thread that waits, when everything stands still */
@@ -195,7 +217,8 @@ struct heddle_result {
   uint32_t waits;
   uint64_t kept_events;
   uint64_t pending_events; /* behind those: what each thread that is left would do next */
-  int32_t exit_code; /* of the program, when it ended by itself */
+  uint64_t moves;          /* of the run; more than the capacity: the rest was not kept */
+  int32_t exit_code;       /* of the program, when it ended by itself */
   uint32_t steps_truncated;
   uint64_t preemptions;
   uint64_t load_base;                       /* of the executable: addresses of code minus this are its own */
@@ -224,6 +247,8 @@ struct heddle_plan {
   uint32_t prefix;           /* after its end the strategy goes on; otherwise the end is the end of the run */
   uint32_t lenient;          /* steps that cannot be followed are left out: for schedules that were changed */
   uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
+  uint32_t keep_moves;
+  uint64_t stop_at_move; /* before this move, from 1, the process stands still; renewal `once` only. 0: never */
 };
 
 struct heddle_control_layout {
@@ -235,6 +260,7 @@ struct heddle_control_layout {
   uint64_t threads, threads_capacity;
   uint64_t waits, waits_capacity;
   uint64_t events, events_capacity;
+  uint64_t moves, moves_capacity;
 };
 
 struct heddle_control_block {

@@ -54,6 +54,10 @@
 /* Before a call of code that heddle does not see and that may read anything: buffered stores become visible. No
  * decision point. `target` is what is called; nothing happens when that is code of the program. */
 #define HEDDLE_HOOK_LEAVE "heddle_control_leave"
+/* Variant "follow": control, and where threads go. A block is entered (`block`: its id), a function left by a
+ * return. */
+#define HEDDLE_HOOK_MOVE_BLOCK "heddle_control_move_block"
+#define HEDDLE_HOOK_MOVE_RETURN "heddle_control_move_return"
 /* A thread-local variable (initial-exec) that is set before every call that leaves the program, so that what
  * the runtime catches inside a library has a place in the program. */
 #define HEDDLE_CONTROL_SITE "heddle_control_site"
@@ -79,6 +83,8 @@ void heddle_control_assembly(uint32_t site);
 void heddle_control_own(const void* at, uint64_t size);
 void heddle_control_leave(const void* target);
 void heddle_control_frame_end(const void* limit);
+void heddle_control_move_block(uint32_t block);
+void heddle_control_move_return(uint32_t function);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,12 @@
 #include "base/compress.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 #include <zstd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
 namespace heddle {
@@ -61,6 +65,55 @@ Result<std::string> StreamDecompressor::append(std::string_view piece) {
     if (out.size() > kMost) return Error{.what = "compressed data is too large"};
     if (to.pos < to.size && (in.pos == in.size || in.pos == before)) return out;
   }
+}
+
+namespace {
+
+// Pages of zeros are most of many cores: they become holes.
+bool write_sparsely(int to, const char* bytes, size_t size) {
+  constexpr size_t kPage = 4096;
+  for (size_t at = 0; at < size; at += kPage) {
+    const size_t part = std::min(kPage, size - at);
+    const bool zero = std::all_of(bytes + at, bytes + at + part, [](char c) { return c == 0; });
+    if (zero ? ::lseek(to, static_cast<off_t>(part), SEEK_CUR) < 0
+             : ::write(to, bytes + at, part) != static_cast<ssize_t>(part))
+      return false;
+  }
+  return true;
+}
+
+Result<void> unpack(int from, int to, const std::string& name) {
+  StreamDecompressor stream;
+  std::string in(ZSTD_DStreamInSize(), '\0');
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(from, in.data(), in.size(), at);
+    if (got < 0) return system_error("cannot read", name);
+    if (got == 0) break;
+    at += got;
+    Result<std::string> out = stream.append(std::string_view(in).substr(0, static_cast<size_t>(got)));
+    if (!out) {
+      out.error().where = name;
+      return out.error();
+    }
+    if (!write_sparsely(to, out->data(), out->size())) return system_error("cannot unpack", name);
+  }
+  const off_t size = ::lseek(to, 0, SEEK_CUR);
+  if (size < 0 || ::ftruncate(to, size) != 0) return system_error("cannot unpack", name);
+  return {};
+}
+
+}  // namespace
+
+Result<int> decompress_to_file(int from, const std::string& name) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(ignored);
+  const int to = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (to < 0) return system_error("cannot make a file to unpack into", folder);
+  if (const Result<void> unpacked = unpack(from, to, name); !unpacked) {
+    ::close(to);
+    return unpacked.error();
+  }
+  return to;
 }
 
 }  // namespace heddle

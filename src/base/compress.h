@@ -28,4 +28,8 @@ class StreamDecompressor {
   std::unique_ptr<State> state_;
 };
 
+// Unpacks a whole file, from its start, into one without a name; returns its descriptor. Of a file that was cut
+// off, what is there. `name` is for messages.
+Result<int> decompress_to_file(int from, const std::string& name);
+
 }  // namespace heddle

@@ -16,6 +16,7 @@
 #include "abi/model_section.h"
 #include "base/files.h"
 #include "build/compile_module.h"
+#include "build/match_instructions.h"
 #include "build/numbered_module.h"
 #include "image/elf_file.h"
 #include "image/model_record.h"
@@ -117,15 +118,12 @@ std::string origin_of(const llvm::Function& function) {
              : "";
 }
 
-std::string shape_of(const llvm::Function& function) {
-  std::string shape;
-  for (const llvm::BasicBlock& block : function) {
-    for (const llvm::Instruction& instruction : block)
-      if (!llvm::isa<llvm::DbgInfoIntrinsic>(instruction)) shape += static_cast<char>(instruction.getOpcode());
-    shape += '|';
-  }
-  return shape;
-}
+// A function of a translation unit in the program.
+struct Linked {
+  const llvm::Function* function = nullptr;
+  std::vector<const llvm::Instruction*> instructions;  // match_instructions.h
+};
+using LinkedFunctions = std::unordered_map<std::string, Linked>;
 
 }  // namespace
 
@@ -163,10 +161,11 @@ class CodeMapBuilder {
     llvm::LLVMContext context;
     auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(record.body, unit.source), context);
     if (!module) return Error{.what = llvm::toString(module.takeError()), .where = unit.source};
-    std::unordered_map<std::string, const llvm::Function*> linked;  // this unit's function: the program's
+    LinkedFunctions linked;
     for (const llvm::Function& function : **module)
       if (!function.isDeclaration())
-        if (const llvm::Function* found = find_linked(function)) linked[function.getName().str()] = found;
+        if (Linked found = find_linked(function); found.function != nullptr)
+          linked[function.getName().str()] = std::move(found);
     const std::vector<NumberedInstruction> numbered = number_instructions(**module);
     const fs::path bitcode = folder / "unit.bc", object = folder / "unit.o";
     std::string bytes;
@@ -188,20 +187,24 @@ class CodeMapBuilder {
   struct Placed {
     uint64_t section, offset, size, address;
     FunctionId function;
+    const std::vector<const llvm::Instruction*>* instructions;
   };
 
-  const llvm::Function* find_linked(const llvm::Function& function) {
+  Linked find_linked(const llvm::Function& function) {
     const auto [first, last] = by_name_.equal_range(function.getName().str());
-    const llvm::Function* best = nullptr;
+    Linked best;
     for (auto at = first; at != last; ++at) {
       const llvm::Function* candidate = at->second;
       if (candidate->hasLocalLinkage() != function.hasLocalLinkage()) continue;
       if (function.hasLocalLinkage() && taken_.contains(candidate)) continue;
-      if (best != nullptr && program_.id_of(*best).index() < program_.id_of(*candidate).index()) continue;
-      if (origin_of(*candidate) == origin_of(function) && shape_of(*candidate) == shape_of(function))
-        best = candidate;
+      if (best.function != nullptr &&
+          program_.id_of(*best.function).index() < program_.id_of(*candidate).index())
+        continue;
+      if (origin_of(*candidate) != origin_of(function)) continue;
+      std::vector<const llvm::Instruction*> matched = match_instructions(function, *candidate);
+      if (!matched.empty()) best = {candidate, std::move(matched)};
     }
-    if (best != nullptr) taken_.insert(best);
+    if (best.function != nullptr) taken_.insert(best.function);
     return best;
   }
 
@@ -229,8 +232,7 @@ class CodeMapBuilder {
   }
 
   Result<void> add_object(const std::string& bytes, const TranslationUnit& unit,
-                          const std::vector<NumberedInstruction>& numbered,
-                          const std::unordered_map<std::string, const llvm::Function*>& linked) {
+                          const std::vector<NumberedInstruction>& numbered, const LinkedFunctions& linked) {
     auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(bytes, unit.source));
     if (!file) return Error{.what = llvm::toString(file.takeError()), .where = unit.source};
     const auto* object = llvm::dyn_cast<ELF64LEObjectFile>(file->get());
@@ -242,10 +244,10 @@ class CodeMapBuilder {
       const std::optional<uint64_t> address = place_of(function);
       if (address)
         placed.push_back({function.section, function.offset, function.bytes.size(), *address,
-                          program_.id_of(*found->second)});
-      else if (symbols_.contains(function.name) && !known_.contains(found->second))
+                          program_.id_of(*found->second.function), &found->second.instructions});
+      else if (symbols_.contains(function.name) && !known_.contains(found->second.function))
         map_.differing_.push_back(function.name);
-      if (address) known_.insert(found->second);
+      if (address) known_.insert(found->second.function);
     }
     read_debug_information(*object, numbered, placed);
     return {};
@@ -258,11 +260,11 @@ class CodeMapBuilder {
     return nullptr;
   }
 
-  std::optional<InstructionId> program_instruction(const NumberedInstruction& numbered, FunctionId function) {
-    std::vector<const llvm::Instruction*>& list = counted_[function.index()];
-    if (list.empty()) list = counted_instructions(program_.function(function));
-    if (numbered.position >= list.size()) return std::nullopt;
-    return program_.id_of(*list[numbered.position]);
+  std::optional<InstructionId> program_instruction(const NumberedInstruction& numbered,
+                                                   const Placed& place) const {
+    if (numbered.position >= place.instructions->size()) return std::nullopt;
+    const llvm::Instruction* found = (*place.instructions)[numbered.position];
+    return found != nullptr ? std::optional(program_.id_of(*found)) : std::nullopt;
   }
 
   void read_debug_information(const ELF64LEObjectFile& object, const std::vector<NumberedInstruction>& numbered,
@@ -285,8 +287,7 @@ class CodeMapBuilder {
         continue;
       const Placed* function = placed_at(placed, row.Address.SectionIndex, row.Address.Address);
       if (function == nullptr) continue;
-      const std::optional<InstructionId> instruction =
-          program_instruction(numbered[row.Line - 1], function->function);
+      const std::optional<InstructionId> instruction = program_instruction(numbered[row.Line - 1], *function);
       if (!instruction) continue;
       const uint64_t shift = function->address - function->offset;
       map_.rows_.push_back({{row.Address.Address + shift, next.Address.Address + shift}, instruction->value});
@@ -322,7 +323,7 @@ class CodeMapBuilder {
     if (variable.getTag() != llvm::dwarf::DW_TAG_variable || name == nullptr) return;
     const auto number = static_cast<size_t>(std::strtoull(name, nullptr, 10));
     if (number == 0 || number > numbered.size()) return;
-    const std::optional<InstructionId> value = program_instruction(numbered[number - 1], place.function);
+    const std::optional<InstructionId> value = program_instruction(numbered[number - 1], place);
     auto locations = variable.getLocations(llvm::dwarf::DW_AT_location);
     if (is_missing(locations) || !value) return;
     for (const llvm::DWARFLocationExpression& location : *locations) {
@@ -340,7 +341,6 @@ class CodeMapBuilder {
   std::unordered_multimap<std::string, std::pair<uint64_t, uint64_t>> symbols_;
   std::set<const llvm::Function*> taken_, known_;
   std::set<uint64_t> placed_;
-  std::map<size_t, std::vector<const llvm::Instruction*>> counted_;
   CodeMap map_;
 };
 

@@ -10,6 +10,7 @@
 #include "build/variant_cache.h"
 #include "instrument/control.h"
 #include "instrument/count_entries.h"
+#include "instrument/follow.h"
 #include "instrument/leap.h"
 #include "instrument/record.h"
 #include "program/effects.h"
@@ -79,6 +80,8 @@ const std::vector<VariantRecipe>& variant_recipes() {
       {"count", "heddle-count", "counts the functions that each thread enters", instrument_count},
       {"control", "heddle-control", "runs under heddle's control: run, hunt and replay use it",
        instrument_control, true},
+      {"follow", "heddle-control", "control that also tells where threads go: core uses it", instrument_follow,
+       true},
       record_recipe<{}>("record", "logs what each thread does by itself: record uses it"),
       record_recipe<{.policy = paths}>("record-paths", "the same with --policy paths"),
       record_recipe<{.policy = clap}>("record-clap", "the same with --policy clap"),

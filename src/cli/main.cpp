@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   add_record(verbs);
   add_solve(verbs);
   add_reproduce(verbs);
+  add_core(verbs);
   add_show(verbs);
   add_pack(verbs);
   add_unpack(verbs);

@@ -47,6 +47,7 @@ void add_report(VerbSet& verbs);
 void add_record(VerbSet& verbs);
 void add_solve(VerbSet& verbs);
 void add_reproduce(VerbSet& verbs);
+void add_core(VerbSet& verbs);
 void add_pack(VerbSet& verbs);
 void add_unpack(VerbSet& verbs);
 void add_show(VerbSet& verbs);

@@ -11,6 +11,7 @@
 #include "cli/recording_text.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
+#include "driver/core_summary.h"
 #include "driver/program_summary.h"
 #include "driver/recording_summary.h"
 #include "driver/trace_summary.h"
@@ -66,7 +67,17 @@ Result<ExitCode> show_recording(const Options& options, const CommonOptions& com
   return ExitCode::ok;
 }
 
+Result<ExitCode> show_core(const Options& options, const CommonOptions& common) {
+  const CoreSummary summary = HEDDLE_TRY(summarise_core(options.file));
+  if (common.json)
+    print_json(summary.to_json());
+  else
+    fmt::print("{}", summary.text());
+  return ExitCode::ok;
+}
+
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
+  if (CoreFile::is_core(options.file)) return show_core(options, common);
   if (is_recording(options.file))
     return options.trace ? make_trace(options, common) : show_recording(options, common);
   if (options.trace || options.recording.paths || !options.recording.thread.empty() ||
@@ -88,7 +99,7 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
 
 void add_show(VerbSet& verbs) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = verbs.add("show", "What heddle knows about a program, a recording or a trace",
+  CLI::App* verb = verbs.add("show", "What heddle knows about a program, a recording, a trace or a core",
                              "  heddle show ./app            summary with the first entries of each list\n"
                              "  heddle show ./app --all      everything\n"
                              "  heddle show ./app --json     everything, as data\n"
@@ -97,9 +108,10 @@ void add_show(VerbSet& verbs) {
                              "                               where this thread went, its last 200 lines\n"
                              "  heddle show app.rec --trace -o app.trace\n"
                              "                               its symbolic trace, kept in a file\n"
-                             "  heddle show app.trace        shared accesses and what must hold of them",
+                             "  heddle show app.trace        shared accesses and what must hold of them\n"
+                             "  heddle show core             a core file: signal, threads, stacks",
                              [options](const CommonOptions& common) { return run_verb(*options, common); });
-  verb->add_option("FILE", options->file, "A program built with heddle cc, a recording, or a trace")
+  verb->add_option("FILE", options->file, "A program built with heddle cc, a recording, a trace, or a core")
       ->required();
   verb->add_flag("--all", options->all, "Whole lists instead of their first entries");
   verb->add_option("--effects", options->effects, "Programs: more effects tables (see docs/effects.md)");

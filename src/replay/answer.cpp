@@ -41,6 +41,8 @@ Result<void> check_answer(const Answer& answer) {
       return damaged_answer(fmt::format("a waiting thread {}", wait.thread));
   for (size_t i = 0; i < answer.events.size(); ++i)
     if (answer.events[i].thread >= count) return damaged_answer(fmt::format("event {} of the run", i + 1));
+  for (size_t i = 0; i < answer.moves.size(); ++i)
+    if (answer.moves[i].thread >= count) return damaged_answer(fmt::format("move {} of the run", i + 1));
   if (result.thread >= std::max<size_t>(count, 1))
     return damaged_answer(fmt::format("thread {}", result.thread));
   return {};

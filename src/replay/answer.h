@@ -17,6 +17,7 @@ struct Answer {
   std::vector<heddle_thread_entry> threads;
   std::vector<heddle_wait> waits;
   std::vector<heddle_event> events;  // performed, then pending
+  std::vector<heddle_move> moves;
 };
 
 // Names of the threads by the chain of their creators; requires a checked answer.

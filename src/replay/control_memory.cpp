@@ -37,6 +37,8 @@ heddle_control_layout lay_out(const ControlCapacity& capacity) {
   layout.waits = place_array<heddle_wait>(end, HEDDLE_CONTROL_MAX_THREADS);
   layout.events_capacity = capacity.events;
   layout.events = place_array<heddle_event>(end, capacity.events);
+  layout.moves_capacity = capacity.moves;
+  layout.moves = place_array<heddle_move>(end, capacity.moves);
   layout.size = end;
   return layout;
 }
@@ -141,6 +143,7 @@ Result<Answer> ControlMemory::read(Detail detail) const {
   answer.threads = copied(at<heddle_thread_entry>(layout_.threads), result.threads);
   answer.waits = copied(at<heddle_wait>(layout_.waits), result.waits);
   answer.events = copied(at<heddle_event>(layout_.events), result.kept_events + result.pending_events);
+  answer.moves = copied(at<heddle_move>(layout_.moves), std::min(result.moves, layout_.moves_capacity));
   HEDDLE_TRY(check_answer(answer));
   return answer;
 }

@@ -19,9 +19,11 @@ struct ControlCapacity {
   uint64_t steps_in = 1 << 22;
   uint64_t steps_out = 1 << 22;
   uint64_t events = 0;
+  uint64_t moves = 0;
 
   bool holds(const ControlCapacity& other) const {
-    return steps_in >= other.steps_in && steps_out >= other.steps_out && events >= other.events;
+    return steps_in >= other.steps_in && steps_out >= other.steps_out && events >= other.events &&
+           moves >= other.moves;
   }
 };
 

@@ -80,7 +80,8 @@ ControlledProgram::ControlledProgram(fs::path executable, fs::path variant, std:
       memory_(std::move(memory)),
       source_folder_(common_folder(source_files(*program_))) {}
 
-Result<std::unique_ptr<ControlledProgram>> ControlledProgram::open(const fs::path& executable) {
+Result<std::unique_ptr<ControlledProgram>> ControlledProgram::open(const fs::path& executable,
+                                                                   std::string_view variant_name) {
   std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(executable));
   if (has_sanitizer(*program))
     return Error{
@@ -90,7 +91,7 @@ Result<std::unique_ptr<ControlledProgram>> ControlledProgram::open(const fs::pat
             "it was built with -fsanitize=...: the sanitizer takes over the functions that heddle must take "
             "over (malloc, pthread_create, ...)",
         .next = "build it without -fsanitize; heddle finds uses of freed memory by itself"};
-  const VariantRecipe* recipe = HEDDLE_TRY(find_variant("control"));
+  const VariantRecipe* recipe = HEDDLE_TRY(find_variant(variant_name));
   const Variant variant = HEDDLE_TRY(obtain_variant(executable, *recipe));
   CodeSymbols symbols = HEDDLE_TRY(CodeSymbols::open(variant.executable));
   const ElfFile elf = HEDDLE_TRY(ElfFile::open(variant.executable));

@@ -20,8 +20,9 @@ Result<std::filesystem::path> find_program(const std::string& word, const std::f
 
 class ControlledProgram : public CodeNames {
  public:
-  // Builds the variant, or takes it from the cache.
-  static Result<std::unique_ptr<ControlledProgram>> open(const std::filesystem::path& executable);
+  // Builds the variant ("control", or another with its runtime), or takes it from the cache.
+  static Result<std::unique_ptr<ControlledProgram>> open(const std::filesystem::path& executable,
+                                                         std::string_view variant = "control");
 
   const std::filesystem::path& executable() const { return executable_; }
   const std::filesystem::path& variant() const { return variant_; }

@@ -40,6 +40,7 @@ struct ExecutionPlan {
   bool fresh = false;          // in a process that has not run before
   bool keep_schedule = false;  // of a passing run too
   bool keep_events = false;
+  bool keep_moves = false;  // of a program that is a "follow" variant
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
@@ -81,6 +82,9 @@ struct Execution {
   std::vector<heddle_event> kept_events;
   std::vector<heddle_event> event_data;      // words moved by large events; `after`: by which of kept_events
   std::vector<heddle_event> pending_events;  // what each thread that was left would have done next
+  std::vector<heddle_move> moves;
+  bool moves_complete = true;                // false: the run made more than could be kept
+  std::vector<heddle_thread_entry> created;  // the threads; with the schedule
 
   bool failed_as(const std::string& identity) const {
     return outcome == Outcome::failed && failure->identity == identity;

@@ -21,6 +21,7 @@ static_assert(static_cast<int>(Strategy::Kind::nonpreemptive) == HEDDLE_STRATEGY
               static_cast<int>(Strategy::Kind::pos) == HEDDLE_STRATEGY_pos);
 
 constexpr uint64_t kKeptEvents = 1 << 20;
+constexpr uint64_t kKeptMoves = 1 << 25;
 
 // The control runtime says this when threads are created before main().
 constexpr std::string_view kEarlyThreads = "early";
@@ -35,6 +36,7 @@ ControlCapacity capacity_for(const ExecutionPlan& plan) {
   if (plan.guide != nullptr)
     capacity.steps_in = std::max<uint64_t>(capacity.steps_in, plan.guide->steps.size());
   if (plan.keep_events) capacity.events = kKeptEvents;
+  if (plan.keep_moves) capacity.moves = kKeptMoves;
   return capacity;
 }
 
@@ -110,6 +112,7 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   out.seed = plan.seed;
   out.runs = renewal == Renewal::start ? 1 : plan.runs;
   out.keep_events = plan.keep_events ? 1 : 0;
+  out.keep_moves = plan.keep_moves ? 1 : 0;
   out.spurious_wakeups = plan.rules.spurious_wakeups ? 1 : 0;
   out.max_events = plan.rules.max_events;
   out.livelock_bound = plan.rules.livelock_bound;
@@ -316,6 +319,9 @@ Result<Execution> ProgramExecutor::execution_of(SessionAnswer session, const Exe
     }
   }
   out.pending_events.assign(events.begin() + static_cast<ptrdiff_t>(result.kept_events), events.end());
+  out.moves = std::move(session.answer.moves);
+  out.moves_complete = result.moves == out.moves.size();
+  out.created = std::move(session.answer.threads);
   out.load_base = result.load_base;
   out.schedule.header = header_of(plan, out.seed);
   out.schedule.header.events = measure(out.schedule).events;

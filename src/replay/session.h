@@ -51,6 +51,7 @@ class ControlSession {
                                 std::optional<Clock::time_point> deadline, ControlMemory::Detail when_passed);
 
   bool alive() { return !over_ && !target_.ended(); }
+  pid_t pid() const { return target_.pid(); }
   const ControlCapacity& capacity() const { return memory_.capacity(); }
   // Waits for the end of a target that was asked to run once, until all of its output was shown.
   void finish();

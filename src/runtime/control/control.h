@@ -309,6 +309,8 @@ void rt_strategy_performed(struct rt_thread* self); /* self performs its op now 
 void rt_guide_begin_execution(void);
 void rt_guide_performed(const struct rt_thread* self); /* its op */
 uint64_t rt_guide_count(const struct rt_thread* thread, uint32_t site, enum heddle_step_target target);
+/* moves.c */
+void rt_note_move(enum heddle_move_kind kind, uint32_t id);
 /* access.c */
 void rt_settle(struct rt_thread* self); /* the value of the last access is known now */
 void rt_access_begin_execution(void);

@@ -51,6 +51,10 @@ struct heap_block {
   uint32_t arena;
 };
 _Static_assert(sizeof(struct heap_block) == 32, "keeps the block behind it aligned");
+_Static_assert(offsetof(struct heap_block, granules) == 32 - HEDDLE_HEAP_GRANULES_BEFORE &&
+                   HEAP_GRANULE == HEDDLE_HEAP_GRANULE && RT_HEAP_BASE == HEDDLE_HEAP_BASE &&
+                   HEAP_LARGE == HEDDLE_HEAP_SMALL_END,
+               "as the abi says");
 
 struct heap_large {
   struct heap_block block;

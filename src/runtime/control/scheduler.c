@@ -124,7 +124,9 @@ struct rt_thread* rt_new_thread(struct rt_thread* creator) {
 }
 
 void rt_note_start(struct rt_thread* thread, uint64_t start) {
-  if (thread->index < rt.block->layout.threads_capacity) entries_out()[thread->index].start = start;
+  if (thread->index >= rt.block->layout.threads_capacity) return;
+  entries_out()[thread->index].start = start;
+  entries_out()[thread->index].argument = (uint64_t)(uintptr_t)thread->argument;
 }
 
 static void remove_live(const struct rt_thread* thread) {
@@ -541,6 +543,7 @@ void rt_chosen(struct rt_thread* self) {
   rt_strategy_performed(self);
   if (RT_UNLIKELY(rt.plan.guided)) rt_guide_performed(self);
   rt_keep_event(self);
+  rt_note_move(HEDDLE_MOVE_event, self->op.site);
 }
 
 void rt_decide(struct rt_thread* self) {

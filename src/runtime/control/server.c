@@ -215,6 +215,18 @@ _Noreturn void rt_end_execution(void) {
   for (;;) RT_SYS1(SYS_exit_group, rt.plan.renewal == HEDDLE_RENEWAL_once ? code : 0);
 }
 
+_Noreturn void rt_stand_still(void) {
+  struct heddle_result* result = &rt.block->result;
+  result->outcome = HEDDLE_OUTCOME_stopped;
+  result->thread = rt.current->index;
+  result->site = rt.current->op.site;
+  result->events = rt.events;
+  result->threads = rt.thread_count;
+  result->load_base = rt.base;
+  answer();
+  for (;;) RT_SYS0(SYS_pause);
+}
+
 /* A constructor creates threads: the execution begins here, and cannot be repeated in this process. */
 void rt_early_start(void) {
   if (rt.block == NULL) connect();

@@ -11,5 +11,6 @@ void rt_register_exit(void);
 int rt_run_main(int (*function)(int, char**, char**), int argc, char** argv, char** envp);
 void rt_strategy_learn(uint64_t events); /* how long an execution that passed was */
 bool rt_strategy_endless(void);          /* this one is much longer than all that passed */
+_Noreturn void rt_stand_still(void);     /* answers, and waits to be killed */
 
 #endif

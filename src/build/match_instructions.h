@@ -1,0 +1,17 @@
+// Which instruction of the canonical program one of a translation unit has become. Mostly all of them, one by
+// one; but where calls were replaced by library models (program/library_models.h), code stands between, and the
+// call is gone.
+#pragma once
+
+#include <llvm/IR/Function.h>
+
+#include <vector>
+
+namespace heddle {
+
+// By position among the counted instructions of the unit's function (numbered_module.h); of a call that was
+// replaced, the first instruction of what stands there now. Null: none. Empty: these are not the same function.
+std::vector<const llvm::Instruction*> match_instructions(const llvm::Function& unit,
+                                                         const llvm::Function& program);
+
+}  // namespace heddle

@@ -1,0 +1,265 @@
+// heddle core: from a core file to a schedule that fails in the same way.
+#include <fmt/core.h>
+
+#include "base/duration.h"
+#include "base/process.h"
+#include "cli/control_options.h"
+#include "cli/progress_line.h"
+#include "cli/schedule_story.h"
+#include "driver/core_search.h"
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kDefaultMaxEvents = 10'000'000;
+constexpr size_t kShownVariables = 10;
+
+struct Options {
+  ControlOptions control{.max_events = kDefaultMaxEvents};
+  std::string core, time, shorten_time, output, order;
+  std::optional<uint64_t> tries;
+  unsigned preemptions = 2;
+  bool no_shorten = false;
+  std::vector<std::string> command;
+};
+
+struct Outcomes {
+  CoreCase core;
+  PassingRun passing;
+  CoreSearchResult search;
+  std::optional<Confirmation> confirmation;
+  std::optional<Execution> told;  // the best schedule once more, with its events
+  std::string output;
+};
+
+std::string variable_text(const CriticalVariable& variable, const CodeNames& names, uint64_t load_base) {
+  if (!variable.difference.path.empty()) return variable.difference.path;
+  const std::string name = names.variable_at(variable.difference.address, load_base);
+  return name.empty() ? fmt::format("{:#x}", variable.difference.address) : name;
+}
+
+std::string alignment_text(const Outcomes& all, const ControlledProgram& program) {
+  const std::optional<Alignment>& alignment = all.passing.alignment;
+  if (!alignment) return "none: no thread of the passing run begins like the failing one";
+  const ThreadName thread = thread_names(all.passing.execution.created)[alignment->thread];
+  if (alignment->exact) return fmt::format("exact, thread {}", thread.text());
+  if (!alignment->predicate)
+    return fmt::format("closest, thread {}: {} of {} calls of the stack happened", thread.text(),
+                       alignment->frames, all.core.indexes[all.core.failing].index.frames.size());
+  return fmt::format("closest, thread {}: the run takes another way at {}", thread.text(),
+                     place_text(program.place_of_site(alignment->predicate->value)));
+}
+
+void print_core(const Outcomes& all, const ControlledProgram& program, const CommonOptions& common) {
+  const CoreCase& core = all.core;
+  fmt::print(stderr, "heddle: {}\n  {}, thread {} of {}\n",
+             core.failure.headline.empty() ? core.failure.identity : core.failure.headline,
+             core.failure.identity, core.stacks[core.failing].tid, counted(core.stacks.size(), "thread"));
+  const CoreIndex& index = core.indexes[core.failing];
+  if (common.verbose) fmt::print(stderr, "  index: {}\n", index_text(index.index, *core.regions));
+  if (index.unknown_counts != 0)
+    fmt::print(stderr, "  of {} around the failure the iteration is not known: any of them is taken\n",
+               counted(index.unknown_counts, "loop"));
+  for (const std::string& note : core.notes) fmt::print(stderr, "  note: {}\n", note);
+  fmt::print(stderr, "  aligned point in a passing run: {}\n", alignment_text(all, program));
+  fmt::print(stderr, "  {} compared, {} differ, of them critical: {}\n",
+             counted(all.passing.comparison.compared, "value"), all.passing.comparison.differences.size(),
+             all.passing.critical.size());
+  size_t shown = 0;
+  for (const CriticalVariable& variable : all.passing.critical) {
+    if (++shown > kShownVariables) {
+      fmt::print(stderr, "    ... and {} more\n", all.passing.critical.size() - kShownVariables);
+      break;
+    }
+    const std::string name = variable_text(variable, program, all.passing.execution.load_base);
+    if (variable.sync)
+      fmt::print(stderr, "    {}: threads of the core wait here\n", name);
+    else
+      fmt::print(stderr, "    {}: {} in the core, {} in the passing run\n", name,
+                 variable.difference.failing_text(), variable.difference.passing_text());
+  }
+}
+
+std::string_view end_word(CoreSearchResult::End end) {
+  switch (end) {
+    case CoreSearchResult::End::found:
+      return "found";
+    case CoreSearchResult::End::exhausted:
+      return "exhausted";
+    case CoreSearchResult::End::limit:
+      return "limit";
+    case CoreSearchResult::End::interrupted:
+      return "interrupted";
+    case CoreSearchResult::End::stopped:
+      return "stopped";
+  }
+  return "";
+}
+
+Json to_json(const Outcomes& all, const ControlledProgram& program) {
+  const CoreCase& core = all.core;
+  const CoreIndex& index = core.indexes[core.failing];
+  Json critical = Json::array();
+  for (const CriticalVariable& variable : all.passing.critical)
+    critical.push_back({{"name", variable_text(variable, program, all.passing.execution.load_base)},
+                        {"core", variable.sync ? Json() : Json(variable.difference.failing_text())},
+                        {"passing", variable.sync ? Json() : Json(variable.difference.passing_text())},
+                        {"accesses", variable.accesses}});
+  Json json = {{"verdict", all.confirmation ? "reproduced" : "undecided"},
+               {"search", end_word(all.search.end)},
+               {"failure", core.failure.identity},
+               {"index", index_text(index.index, *core.regions)},
+               {"index_length", index_length(index.index, *core.regions)},
+               {"unknown_counts", index.unknown_counts},
+               {"aligned", alignment_text(all, program)},
+               {"exact", all.passing.alignment && all.passing.alignment->exact},
+               {"compared", all.passing.comparison.compared},
+               {"differences", all.passing.comparison.differences.size()},
+               {"critical", std::move(critical)},
+               {"candidates", all.search.candidates},
+               {"tries", all.search.tries},
+               {"seconds", static_cast<double>(all.search.elapsed.count()) / 1000},
+               {"notes", core.notes}};
+  if (all.confirmation) {
+    json["reproduced"] = all.confirmation->best.failure->to_json();
+    json["confirmed"] = all.confirmation->confirmed;
+    json["schedule"] = all.output;
+    json["measures"] = measures_json(measure(all.confirmation->best.schedule));
+  }
+  return json;
+}
+
+void print_result(const Outcomes& all, const CodeNames& names) {
+  if (!all.confirmation) {
+    std::string why = fmt::format("all combinations of preemptions at {} were tried",
+                                  counted(all.search.candidates, "point"));
+    if (all.search.end == CoreSearchResult::End::limit) why = "the limit (--tries, --time) came first";
+    if (all.search.end == CoreSearchResult::End::interrupted) why = "interrupted";
+    if (all.search.end == CoreSearchResult::End::stopped) why = unfinished_text(all.search.last);
+    fmt::print(stderr,
+               "heddle: undecided: no failing schedule in {} ({})\n  why: {}\n  next: heddle hunt -- APP ARGS, "
+               "or --memory-model "
+               "tso\n",
+               counted(all.search.tries, "try"), duration_text(all.search.elapsed), why);
+    return;
+  }
+  const Confirmation& confirmation = *all.confirmation;
+  fmt::print(stderr, "{}", schedule_story(all.told ? *all.told : confirmation.best, names));
+  fmt::print(stderr, "heddle: {}", confirmation.best.failure->report());
+  fmt::print(
+      stderr, "heddle: reproduced {}: {}\n  found in try {} after {}, {}; shown again by {} fresh processes\n",
+      all.search.matched == FailureMatch::same ? "the failure of the core" : "the cause of the core's failure",
+      confirmation.best.failure->identity, all.search.tries, duration_text(all.search.elapsed),
+      counted(measure(confirmation.best.schedule).preemptions, "preemption"), confirmation.confirmed);
+  if (!all.output.empty())
+    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", all.output,
+               shell_quote({all.output}));
+}
+
+Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
+  CoreSearchOptions options{.rules = HEDDLE_TRY(given.control.rules()), .preemptions = given.preemptions};
+  if (given.order == "chess") options.order = CoreOrder::chess;
+  if (given.tries) {
+    options.tries = *given.tries;
+    options.time.reset();
+  }
+  if (!given.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.time));
+  std::chrono::milliseconds shorten_time = std::chrono::seconds(10);
+  if (!given.shorten_time.empty()) shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
+
+  ControlSetup setup = HEDDLE_TRY(setup_command(given.command, given.control.environment));
+  HEDDLE_TRY(given.control.apply(setup.launch));
+  setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
+  HEDDLE_TRY(check_output(given.output));
+  const InterruptGuard guard;
+  ProgressLine line(!common.quiet && !common.json);
+  line.show("reading the core");
+  Outcomes all;
+  all.core = HEDDLE_TRY(open_core(given.core, *setup.program));
+  line.show("following a run without preemptions");
+  const std::unique_ptr<ControlledProgram> follow =
+      HEDDLE_TRY(ControlledProgram::open(setup.program->executable(), "follow"));
+  all.passing = HEDDLE_TRY(passing_run(all.core, *follow, setup.launch, options.rules));
+  line.clear();
+  if (!common.quiet && !common.json) print_core(all, *setup.program, common);
+
+  if (all.passing.execution.outcome == Outcome::passed || all.passing.execution.outcome == Outcome::failed) {
+    ProgramExecutor executor(*setup.program, setup.launch);
+    all.search =
+        HEDDLE_TRY(search_core(all.core, all.passing, executor, options, [&](const CoreSearchResult& so_far) {
+          line.show_now_and_then(
+              fmt::format("searching: {}, {}", counted(so_far.tries, "try"), duration_text(so_far.elapsed)));
+        }));
+    line.clear();
+    if (all.search.end == CoreSearchResult::End::found) {
+      Confirmation confirmation = HEDDLE_TRY(confirm(all.search.last, executor, options.rules, 3));
+      if (confirmation.confirmed > 0) {
+        if (!given.no_shorten && !interrupted()) {
+          line.show("shortening");
+          HEDDLE_TRY(shorten(confirmation, executor, options.rules, shorten_time));
+          line.clear();
+        }
+        all.output = given.output;
+        if (all.output.empty())
+          all.output =
+              HEDDLE_TRY(save_new_schedule(setup.program->executable(), confirmation.best.schedule)).string();
+        else
+          HEDDLE_TRY(save_schedule(all.output, confirmation.best.schedule));
+        Execution told = HEDDLE_TRY(executor.execute({.schedule = &confirmation.best.schedule,
+                                                      .rules = options.rules,
+                                                      .fresh = true,
+                                                      .keep_events = true}));
+        if (told.failed_as(confirmation.best.failure->identity)) all.told = std::move(told);
+        all.confirmation = std::move(confirmation);
+      }
+    }
+  } else {
+    all.search.end = CoreSearchResult::End::stopped;
+    all.search.last = all.passing.execution;
+  }
+  if (common.json)
+    print_json(to_json(all, *setup.program));
+  else
+    print_result(all, *setup.program);
+  return all.confirmation ? ExitCode::ok : ExitCode::undecided;
+}
+
+}  // namespace
+
+void add_core(VerbSet& verbs) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = verbs.add(
+      "core", "From a core file to a schedule that fails in the same way",
+      "  heddle core core -- ./app input             the program that left it, with the same arguments\n"
+      "  heddle core core.zst -o bug.heddle -- ./app compressed by zstd\n"
+      "  gcore -o hang PID; heddle core hang.PID -- ./app\n"
+      "                                              of a process that does not go on\n"
+      "Exit codes: 0 found, and replayed; 12 no failing schedule within the limits; 3 the core is damaged or "
+      "of "
+      "another program.",
+      [options](const CommonOptions& common) { return run_verb(*options, common); });
+  verb->add_option("CORE", options->core, "The core file")->required();
+  verb->add_option("--tries", options->tries, "How many runs at most (default: only the time counts)")
+      ->check(whole_number(1));
+  verb->add_option("--time", options->time, "How long to search at most (default 5m; no limit with --tries)")
+      ->check(duration_value());
+  verb->add_option("--preemptions", options->preemptions, "In combinations of up to so many (default 2)")
+      ->check(CLI::Range(1, 2));
+  verb->add_option("--order", options->order,
+                   "temporal (default: by the distance to the failure) or chess (in the order of the run, as a "
+                   "baseline)")
+      ->check(CLI::IsMember({"temporal", "chess"}));
+  verb->add_option(
+      "-o,--output", options->output,
+      "Where the schedule goes; default APP.heddle, APP.1.heddle, ...: the first that is not there yet");
+  verb->add_flag("--no-shorten", options->no_shorten, "Keep the schedule as it was found");
+  verb->add_option("--shorten-time", options->shorten_time,
+                   "How long to look for shorter schedules (default 10s)")
+      ->check(duration_value());
+  add_rule_options(*verb, options->control);
+  add_launch_options(*verb, options->control);
+  verb->add_option("APP", options->command, "The program and its arguments")->required();
+}
+
+}  // namespace heddle

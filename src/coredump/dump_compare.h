@@ -1,0 +1,59 @@
+// Compares the memory of two runs of a program (section 4 of the paper): the core of the one that failed, and
+// one that passes, at the aligned point. Global variables by their names and types, then everything that
+// pointers lead to from there, and from the argument of the failing thread, along the same reference path in
+// both. What differs is critical.
+//
+// Pointers are not compared by address, but by what they refer to: the same variable, or blocks that the same
+// path led to before. Memory without a type (the heap) is compared word by word; a word that leads to readable
+// memory in both is taken for a pointer (as in Boehm's collector).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image/elf_file.h"
+#include "program/program.h"
+
+namespace heddle {
+
+// One of the two runs.
+struct ComparedMemory {
+  std::function<size_t(uint64_t address, void* bytes, size_t size)> read;
+  std::vector<ElfSymbol> variables;  // addresses in the file
+  uint64_t base = 0;                 // plus this: in memory
+  uint64_t end = 0;                  // of the executable in memory
+  // Bytes of the heap block that begins there, 0: none is known to.
+  std::function<uint64_t(uint64_t address)> block_size;
+  std::optional<uint64_t> argument;  // of the failing thread
+};
+
+struct MemoryDifference {
+  std::string path;      // "balance", "queue.8", "*head+16"
+  uint64_t address = 0;  // in the passing run
+  uint64_t size = 0;
+  uint64_t failing = 0, passing = 0;  // values, of up to 8 bytes; of pointers the addresses
+  bool pointer = false;
+
+  std::string failing_text() const;
+  std::string passing_text() const;
+};
+
+struct DumpComparison {
+  std::vector<MemoryDifference> differences;
+  uint64_t compared = 0;  // variables of primitive types, words of the heap
+  uint64_t blocks = 0;    // reached by pointers
+  bool complete = true;   // false: there was more than is compared
+};
+
+struct MemoryRange {
+  uint64_t begin = 0, end = 0;
+};
+
+// `left_out`: memory of the passing run that means something else there (synchronisation objects).
+DumpComparison compare_memory(const Program& program, const ComparedMemory& failing,
+                              const ComparedMemory& passing, const std::vector<MemoryRange>& left_out);
+
+}  // namespace heddle

@@ -1,0 +1,34 @@
+// What a core file tells about the program that left it: how it failed and where, thread by thread.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coredump/core_index.h"
+#include "recording/recording_info.h"
+#include "replay/controlled_program.h"
+
+namespace heddle {
+
+struct CoreCase {
+  std::unique_ptr<CoreFile> core;
+  std::unique_ptr<CodeMap> map;
+  std::unique_ptr<ProgramRegions> regions;
+  std::vector<CoreStack> stacks;
+  std::vector<CoreIndex> indexes;  // by thread, as the stacks
+  size_t failing = 0;              // thread; of a hang the first that waits in the program
+  RecordedFailure failure;
+  std::vector<std::string> notes;  // what could not be known, in words
+
+  bool hangs() const { return failure.kind == "hang"; }
+};
+
+// `program` must outlive the result. The error of a core of another program names both build ids.
+Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledProgram& program);
+
+// The core's executable is this file?
+Result<void> check_core_belongs(const CoreFile& core, const std::filesystem::path& executable);
+
+}  // namespace heddle

@@ -1,0 +1,47 @@
+// The search for a failing schedule, guided by a core (section 5 of the paper, algorithm 2).
+//
+// Candidates for preemptions are the points before and behind synchronisation operations of the passing run,
+// and, since threads of real programs also meet without any, before and behind accesses to critical variables
+// (the paper has only the former). A candidate weighs what the first critical access behind it weighs: the
+// closer to the aligned point, the less. Combinations of up to `preemptions` candidates are tried, the lightest
+// first, each with every thread whose future accesses overlap. The second preemption is looked for in the run
+// that the first one gave, by what the thread does there for the how-manieth time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "driver/confirm.h"
+#include "driver/core_passing.h"
+#include "driver/failure_match.h"
+
+namespace heddle {
+
+enum class CoreOrder : uint8_t {
+  temporal,  // by the distance in time to the aligned point
+  chess,     // the baseline: candidates in the order of the run, whatever the core says
+};
+
+struct CoreSearchOptions {
+  RunRules rules;
+  CoreOrder order = CoreOrder::temporal;
+  unsigned preemptions = 2;
+  uint64_t tries = 100000;
+  std::optional<std::chrono::milliseconds> time = std::chrono::minutes(5);
+};
+
+struct CoreSearchResult {
+  enum class End { found, exhausted, limit, interrupted, stopped };  // stopped: `last` says why
+  End end = End::exhausted;
+  uint64_t tries = 0;       // controlled runs that were made to look for the failure
+  uint64_t candidates = 0;  // points for preemptions
+  FailureMatch matched = FailureMatch::none;
+  Execution last;  // found: the failing run
+  std::chrono::milliseconds elapsed{};
+};
+
+Result<CoreSearchResult> search_core(const CoreCase& core, const PassingRun& passing, Executor& executor,
+                                     const CoreSearchOptions& options,
+                                     const std::function<void(const CoreSearchResult&)>& progress);
+
+}  // namespace heddle
