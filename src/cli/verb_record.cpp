@@ -8,6 +8,7 @@
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "cli/recording_text.h"
+#include "driver/pt_recording.h"
 #include "driver/record.h"
 #include "program/record_plan.h"
 #include "replay/controlled_program.h"
@@ -17,10 +18,11 @@ namespace heddle {
 namespace {
 
 struct Options {
-  std::string output, time, memory_model = "sc", policy = "standard", keep, hang_timeout, input, variant;
+  std::string output, time, mode, memory_model = "sc", policy = "standard", keep, hang_timeout, input, variant;
   std::optional<uint64_t> runs;
   uint64_t seed = 1;
-  bool chaos = false, no_clock = false, keep_passing = false, no_inputs = false;
+  unsigned cores = 2;
+  bool emulate = false, chaos = false, no_clock = false, keep_passing = false, no_inputs = false;
   std::vector<std::string> command;
 };
 
@@ -124,9 +126,43 @@ void print_result(const RecordResult& result, const CommonOptions& common) {
                shell_quote({result.folder}));
 }
 
+// Packets are made by stepping; nothing of the options of logs has a meaning there.
+Result<ExitCode> run_pt(const Options& given, const RecordRequest& request, const fs::path& file,
+                        const CommonOptions& common) {
+  if (!given.emulate)
+    return Error{.what = "--mode pt needs --emulate",
+                 .why = "heddle cannot drive the hardware yet; it can make the packets by stepping the program",
+                 .next = "heddle record --mode pt --emulate -- " + shell_quote(given.command),
+                 .exit = ExitCode::usage};
+  if (given.chaos || given.memory_model != "sc" || !given.keep.empty() || !given.input.empty())
+    return Error{.what = "--mode pt goes with none of --chaos, --memory-model, --keep and --stdin",
+                 .next = "leave them out; --seed decides how threads are interleaved",
+                 .exit = ExitCode::usage};
+  const InterruptGuard guard;
+  ProgressLine line(!common.quiet && !common.json && request.runs > 1);
+  const Result<RecordResult> result =
+      record_emulated_pt(file, request, {.cores = given.cores}, [&](const RecordState& state) {
+        line.show_now_and_then(
+            fmt::format("stepping: {}, {}", counted(state.runs, "run"), duration_text(state.elapsed)));
+      });
+  line.clear();
+  if (!result) return result.error();
+  if (common.json)
+    print_json(to_json(*result));
+  else
+    print_result(*result, common);
+  return exit_code(*result);
+}
+
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   RecordRequest request = HEDDLE_TRY(request_of(given));
   const fs::path file = HEDDLE_TRY(find_program(given.command[0], fs::current_path()));
+  if (given.mode == "pt") return run_pt(given, request, file, common);
+  if (!given.mode.empty() || given.emulate)
+    return Error{.what = given.mode.empty() ? "--emulate goes with --mode pt only"
+                                            : fmt::format("--mode does not know '{}'", given.mode),
+                 .next = "--mode pt --emulate, or neither",
+                 .exit = ExitCode::usage};
   request.input = HEDDLE_TRY(input_of(given, request));
   request.output_to_error = common.json;
   const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(
@@ -162,6 +198,7 @@ void add_record(VerbSet& verbs) {
       "  heddle record --hang-timeout 10s -- ./app    a run that takes longer is a failure\n"
       "  heddle record --keep 64M -- ./server         only the last part of each thread's log\n"
       "  heddle record --keep-passing -o run.rec -- ./app\n"
+      "  heddle record --mode pt --emulate --runs 50 -- ./app   Intel PT packets of the program as it is\n"
       "Failures: death by a signal, a failed assertion, an uncaught exception, an exit code other than 0, a "
       "hang.\n"
       "Exit codes: 0 all runs were made and none failed, 10 failure, 12 a time limit or Ctrl-C came first.\n"
@@ -182,6 +219,13 @@ void add_record(VerbSet& verbs) {
                    "sc (default); tso or pso: provoke relaxed behaviour by simulated store buffers");
   verb->add_option("--policy", options->policy,
                    "standard (default); paths: no values of loads; clap: as published, nothing left out");
+  verb->add_option("--mode", options->mode,
+                   "pt: Intel PT packets of the program itself, without instrumentation; needs --emulate");
+  verb->add_flag(
+      "--emulate", options->emulate,
+      "With --mode pt: make the packets by stepping the program, some thousand times slower than it is");
+  verb->add_option("--cores", options->cores, "With --emulate: how many virtual cores (default 2)")
+      ->check(CLI::Range(1, 64));
   verb->add_flag("--no-clock", options->no_clock, "Without time stamps");
   verb->add_option(
       "--keep", options->keep,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "driver/pt_recording.h"
 #include "driver/recorded_program.h"
 #include "driver/recording_paths.h"
 #include "image/elf_file.h"
@@ -57,9 +58,11 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
                                  const SymbolicOptions& options, SymbolicStatistics& statistics) {
   const RecordingInfo info = HEDDLE_TRY(read_recording_info(folder));
   const RecordedCode code = HEDDLE_TRY(load_recorded_code(info, folder, program));
+  const fs::path file = program.empty() ? fs::path(info.program) : program;
+  const bool by_hardware = info.variant == kPtVariant;
   const std::unique_ptr<RecordedProgram> recorded =
-      HEDDLE_TRY(RecordedProgram::open(program.empty() ? fs::path(info.program) : program, info.variant));
-  const ElfFile variant = HEDDLE_TRY(ElfFile::open(recorded->variant()));
+      by_hardware ? nullptr : HEDDLE_TRY(RecordedProgram::open(file, info.variant));
+  const ElfFile variant = HEDDLE_TRY(ElfFile::open(by_hardware ? file : recorded->variant()));
   ProgramImage image(code.program->module(), variant, info.load_base);
   add_arguments(image, info);
   SymbolicInput input{
@@ -79,6 +82,12 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
         }
         return std::nullopt;
       }};
+  PtTrace traced;
+  if (by_hardware) {
+    traced = HEDDLE_TRY(read_pt_trace(folder / kPtFile, *code.program, *code.plan, info.command.size()));
+    for (size_t i = 0; i < traced.paths->threads().size() && i < input.logs.size(); ++i)
+      input.logs[i].source = traced.paths->source(i);
+  }
   return make_trace(input, options, statistics);
 }
 

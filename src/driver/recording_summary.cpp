@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "driver/pt_recording.h"
 #include "recording/pack.h"
 #include "recording/process_file.h"
 
@@ -117,7 +118,10 @@ Result<OpenRecording> OpenRecording::open(const fs::path& path) {
 Result<RecordingSummary> summarise_recording(const fs::path& path, const RecordingQuestions& questions) {
   const OpenRecording recording = HEDDLE_TRY(OpenRecording::open(path));
   RecordingSummary out{.path = path, .info = recording.info()};
-  const std::optional<heddle_record_process> process = process_of(recording.folder(), out.damage);
+  // By hardware: the logs are heads only, and there is no process file.
+  const bool by_hardware = out.info.variant == kPtVariant;
+  const std::optional<heddle_record_process> process =
+      by_hardware ? std::nullopt : process_of(recording.folder(), out.damage);
   std::vector<fs::path> wanted;
   for (const fs::path& file : log_files(recording.folder())) {
     const Result<LogFile> log = LogFile::open(file);
@@ -130,7 +134,8 @@ Result<RecordingSummary> summarise_recording(const fs::path& path, const Recordi
       out.damage.push_back(fmt::format("{}: {}", in_recording(file), log.error().what));
       continue;
     }
-    for (const Damage& damage : log->damage()) out.damage.push_back(in_recording(damage.text()));
+    if (!by_hardware)
+      for (const Damage& damage : log->damage()) out.damage.push_back(in_recording(damage.text()));
     out.logs.push_back(summary_of(*log, file, out.info, process));
     if (questions.thread.empty() || log->thread() == questions.thread) wanted.push_back(file);
   }

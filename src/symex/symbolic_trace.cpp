@@ -111,13 +111,19 @@ class Pass {
     }
   }
 
+  DecodeEnd follow(size_t thread, PathVisitor& visitor, CallValues* values) const {
+    const RecordedThreadLog& each = input_.logs[thread];
+    if (each.source != nullptr) return each.source->run(visitor, values);
+    return ThreadDecoder(input_.program, input_.plan, each.log, visitor, each.jumps).run();
+  }
+
   // How a log ends must be known before: a thread that was stopped may have been told more blocks than it is
   // sure to have entered. Most were not, so the others are interpreted again when that has come out.
   void interpret(size_t thread) {
     std::optional<DecodeEnd>& end = ends_[thread];
     if (!end && has_failed(thread)) {
       PathVisitor nobody;
-      end = decode(thread, nobody);
+      end = follow(thread, nobody, nullptr);
     }
     if (!end) {
       SymbolicMemory before = runs_[thread].memory->snapshot();
@@ -127,11 +133,6 @@ class Pass {
       runs_[thread].memory = std::move(before);
     }
     interpret(thread, *end);
-  }
-
-  DecodeEnd decode(size_t thread, PathVisitor& visitor) const {
-    const RecordedThreadLog& log = input_.logs[thread];
-    return ThreadDecoder(input_.program, input_.plan, log.log, visitor, log.jumps).run();
   }
 
   void interpret(size_t thread, const DecodeEnd& end) {
@@ -163,7 +164,7 @@ class Pass {
                                    .exit_code = input_.info.exit_code,
                                    .last_block = in_call ? end.blocks : end.certain_blocks,
                                    .death = death_of(thread, end)});
-    run.end = decode(thread, interpreter);
+    run.end = follow(thread, interpreter, &interpreter);
     if (interpreter.pending_sync()) run.pending = interpreter.pending_sync()->entry;
     run.exits = interpreter.exits();
     if (run.pending && has_failed(thread)) machine.drop_unfinished();
@@ -287,7 +288,8 @@ Error damaged(const std::string& thread, const std::string& where, const std::st
 Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& options,
                          SymbolicStatistics& statistics) {
   for (const RecordedThreadLog& each : input.logs)
-    if (!each.log.damage().empty()) return damaged(each.name, each.log.damage().front().text(), "");
+    if (each.source == nullptr && !each.log.damage().empty())
+      return damaged(each.name, each.log.damage().front().text(), "");
   CodeCache code(input.program, input.plan, input.image);
   const HandlerEffects handlers = effects_of_handlers(input, code);
   Machine::Known known{.shared = handlers.written, .by_handlers = handlers.written};
@@ -368,7 +370,10 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       trace.approximations.push_back(
           {.what = fmt::format("memory that threads share: after {} passes more of it was found",
                                statistics.passes)});
-    trace.exact = !more && statistics.mismatches == 0;
+    // A path that is not of a log comes without values: what stands for them was assumed.
+    const bool assumed =
+        std::ranges::any_of(input.logs, [](const auto& each) { return each.source != nullptr; });
+    trace.exact = !more && statistics.mismatches == 0 && !assumed;
     forget_signals_from_outside(trace);
     forget_posts_of_handlers(handlers, trace);
     forget_unseen_blocks(trace);

@@ -10,11 +10,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "program/record_plan.h"
 #include "recording/entries.h"
 #include "recording/log_file.h"
+#include "recording/path_source.h"
 #include "recording/recording_info.h"
 #include "symex/program_image.h"
 #include "trace/trace.h"
@@ -36,8 +38,9 @@ struct SymbolicStatistics {
 
 struct RecordedThreadLog {
   std::string name;
-  LogFile log;
-  std::vector<SignalEntry> jumps;  // out of handlers that interrupted it (recording/interruptions.h)
+  LogFile log;                         // its head; and the path, unless that comes from elsewhere:
+  std::shared_ptr<PathSource> source;  // may be null
+  std::vector<SignalEntry> jumps;      // out of handlers that interrupted it (recording/interruptions.h)
 };
 
 // `logs`: of ordinary code, one for each thread. `handlers`: those of signal handlers. `read_file` gives bytes

@@ -277,6 +277,10 @@ std::optional<uint64_t> ThreadInterpreter::argument(const llvm::CallBase& call, 
   return cell->bits;
 }
 
+std::optional<uint64_t> ThreadInterpreter::argument_of(const llvm::CallBase& call, unsigned number) {
+  return stand_at(call, Stop::call) ? argument(call, static_cast<int>(number)) : std::nullopt;
+}
+
 void ThreadInterpreter::synchronises(const llvm::CallBase& call, const SyncEntry& entry) {
   if (!stand_at(call, Stop::call)) return;
   std::erase_if(pending_, [&](const auto& each) { return each.first >= machine_.frames.size(); });

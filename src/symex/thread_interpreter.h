@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "recording/decoder.h"
+#include "recording/path_source.h"
 #include "symex/joined_threads.h"
 #include "symex/machine.h"
 
@@ -23,7 +24,7 @@ struct NewThread {
   uint32_t epoch = 0;
 };
 
-class ThreadInterpreter : public PathVisitor {
+class ThreadInterpreter : public PathVisitor, public CallValues {
  public:
   // `read_file`: bytes of a file that was kept (WrittenBytes::file). `made`: a thread was made.
   struct Surroundings {
@@ -68,6 +69,7 @@ class ThreadInterpreter : public PathVisitor {
   void returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) override;
   void control_lost(uint64_t certain_blocks) override;
   void end(const DecodeEnd& end) override;
+  std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) override;
 
  private:
   void advance();

@@ -1,0 +1,118 @@
+#include "driver/pt_recording.h"
+
+#include <elf.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/files.h"
+#include "build/code_map.h"
+#include "build/machine_blocks.h"
+#include "pt/trace_decoder.h"
+
+namespace heddle {
+namespace {
+
+// Where the mapped part of the file would lie if the file were loaded at address 0.
+uint64_t address_of_offset(const std::string& file, uint64_t offset) {
+  Elf64_Ehdr head{};
+  if (file.size() < sizeof head) return offset;
+  std::memcpy(&head, file.data(), sizeof head);
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    const uint64_t at = head.e_phoff + i * sizeof segment;
+    if (at > file.size() || file.size() - at < sizeof segment) break;
+    std::memcpy(&segment, file.data() + at, sizeof segment);
+    const uint64_t page = segment.p_offset & ~uint64_t{4095};
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && offset >= page &&
+        offset < segment.p_offset + segment.p_filesz)
+      return (segment.p_vaddr & ~uint64_t{4095}) + (offset - page);
+  }
+  return offset;
+}
+
+struct ThreadNames {
+  std::vector<uint32_t> tids;
+  std::map<uint32_t, std::string> names;
+  std::map<uint32_t, std::vector<uint32_t>> children;
+  std::map<uint32_t, uint64_t> begin, end;  // perf's clock
+};
+
+ThreadNames name_threads(const PerfFile& file, uint32_t pid) {
+  ThreadNames out;
+  out.tids.push_back(pid);
+  out.names[pid] = "0";
+  for (const PerfEvent& event : file.events) {
+    if (const auto* fork = std::get_if<PerfFork>(&event.what); fork != nullptr && fork->pid == pid) {
+      if (!out.names.contains(fork->parent_tid) || out.names.contains(fork->tid)) continue;
+      std::vector<uint32_t>& children = out.children[fork->parent_tid];
+      children.push_back(fork->tid);
+      out.names[fork->tid] = fmt::format("{}.{}", out.names[fork->parent_tid], children.size());
+      out.begin[fork->tid] = event.sample.time.value_or(0);
+      out.tids.push_back(fork->tid);
+    } else if (const auto* exit = std::get_if<PerfExit>(&event.what); exit != nullptr && exit->pid == pid) {
+      out.end[exit->tid] = event.sample.time.value_or(0);
+    }
+  }
+  std::ranges::sort(out.tids, {},
+                    [&](uint32_t tid) { return std::pair(out.names[tid].size(), out.names[tid]); });
+  return out;
+}
+
+}  // namespace
+
+Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program, const RecordPlan& plan,
+                              size_t arguments, uint32_t died, uint64_t died_at) {
+  const PerfFile file = HEDDLE_TRY(read_perf_file(perf_data));
+  const std::optional<uint32_t> pid = traced_process(file);
+  if (!pid) return Error{.what = "the trace does not say which process it is of", .where = perf_data};
+  std::error_code ignored;
+  const fs::path real = fs::canonical(program.binary(), ignored);
+  const PerfMapping* mapped = nullptr;
+  for (const PerfEvent& event : file.events)
+    if (const auto* mapping = std::get_if<PerfMapping>(&event.what);
+        mapping != nullptr && mapping->pid == *pid && mapping->executable && mapped == nullptr &&
+        fs::path(mapping->file).filename() == real.filename())
+      mapped = mapping;
+  if (mapped == nullptr)
+    return Error{
+        .what = "the traced process did not run this program",
+        .where = perf_data,
+        .next = fmt::format("give the program that was traced; this is {}", program.binary().string())};
+  PtImageOptions image;
+  image.files[mapped->file] = real;
+  const PtDecoded decoded = HEDDLE_TRY(decode_trace(file, *pid, image));
+  PtTrace out;
+  const std::string bytes = HEDDLE_TRY(read_file(real));
+  out.load_base = mapped->begin - address_of_offset(bytes, mapped->file_offset);
+  out.gaps = decoded.gaps.size();
+  out.instructions = decoded.instructions;
+  const CodeMap code = HEDDLE_TRY(CodeMap::make(program));
+  const MachineBlocks blocks = HEDDLE_TRY(MachineBlocks::make(program, code));
+  const ThreadNames names = name_threads(file, *pid);
+  out.tids = names.tids;
+  std::vector<PtPaths::Thread> threads;
+  PathFollower follower(program, code, blocks, out.load_base);
+  for (const uint32_t tid : names.tids) {
+    PtPaths::Thread& thread = threads.emplace_back();
+    thread.name = names.names.at(tid);
+    if (const auto executed = decoded.threads.find(tid); executed != decoded.threads.end()) {
+      thread.path = follower.follow(executed->second, tid == died ? died_at : 0);
+      if (!executed->second.spans.empty()) thread.begin_tsc = executed->second.spans.front().begin_tsc;
+    } else if (const auto begin = names.begin.find(tid); begin != names.begin.end()) {
+      thread.begin_tsc = file.trace_info->tsc_of(begin->second);
+    }
+    if (const auto end = names.end.find(tid); end != names.end.end() && thread.path.ended &&
+                                              !thread.path.steps.empty() && thread.path.trouble.empty())
+      thread.end_tsc = file.trace_info->tsc_of(end->second);
+    if (const auto children = names.children.find(tid); children != names.children.end())
+      for (const uint32_t child : children->second)
+        thread.children.push_back(
+            static_cast<size_t>(std::ranges::find(names.tids, child) - names.tids.begin()));
+  }
+  out.paths = std::make_unique<PtPaths>(program, plan, std::move(threads), static_cast<unsigned>(arguments));
+  return out;
+}
+
+}  // namespace heddle

@@ -1,0 +1,253 @@
+#include <fmt/core.h>
+#include <llvm/IR/Constants.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/files.h"
+#include "driver/pt_recording.h"
+#include "driver/record_failure.h"
+#include "driver/recording_paths.h"
+#include "program/source_place.h"
+#include "pt/emulator.h"
+#include "recording/log_file.h"
+#include "replay/controlled_program.h"
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+// Addresses of frames are positions in a stack of instructions.
+class PathNames : public CodeNames {
+ public:
+  PathNames(const Program& program, std::vector<const llvm::Instruction*> stack) : stack_(std::move(stack)) {
+    std::vector<std::string> files;
+    for (const TranslationUnit& unit : program.units()) {
+      const fs::path source(unit.source);
+      files.push_back((source.is_absolute() ? source : fs::path(unit.folder) / source).lexically_normal());
+    }
+    folder_ = common_folder(files);
+  }
+
+  std::vector<ProcessFrame> frames() const {
+    std::vector<ProcessFrame> out;
+    for (size_t i = 0; i < stack_.size(); ++i)
+      if (stack_[i] != nullptr) out.push_back({.pc = i + 1, .exact = true});
+    return out;
+  }
+
+  std::optional<CodePlace> place_of_site(uint32_t) const override { return std::nullopt; }
+  std::vector<StackFrame> frames_of(uint64_t address, uint64_t, bool) const override {
+    if (address == 0 || address > stack_.size() || stack_[address - 1] == nullptr) return {};
+    std::vector<StackFrame> out;
+    for (const SourcePlace& place : source_places(*stack_[address - 1])) {
+      StackFrame frame{.function = short_name(place.function)};
+      if (place.known())
+        frame.place = CodePlace{.file = short_file(place.file), .line = place.line, .function = frame.function};
+      out.push_back(std::move(frame));
+    }
+    return out;
+  }
+  std::string variable_at(uint64_t, uint64_t) const override { return ""; }
+  std::string function_at(uint64_t, uint64_t) const override { return ""; }
+
+  std::vector<RecordedFrame> readable() const {
+    std::vector<RecordedFrame> out;
+    for (size_t i = 0; i < stack_.size(); ++i)
+      for (const StackFrame& frame : frames_of(i + 1, 0, true))
+        out.push_back({.function = frame.function,
+                       .file = frame.place ? frame.place->file : "",
+                       .line = frame.place ? frame.place->line : 0});
+    return out;
+  }
+
+ private:
+  std::string short_file(const std::string& file) const {
+    return !folder_.empty() && file.starts_with(folder_) ? file.substr(folder_.size()) : file;
+  }
+  std::vector<const llvm::Instruction*> stack_;
+  std::string folder_;
+};
+
+// The condition of a failed assertion stands in the call that reports it.
+std::string assertion_at(const llvm::Instruction* innermost) {
+  const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(innermost);
+  if (call == nullptr || call->getCalledFunction() == nullptr ||
+      call->getCalledFunction()->getName() != "__assert_fail" || call->arg_size() < 1)
+    return "";
+  const auto* text = llvm::dyn_cast<llvm::GlobalVariable>(call->getArgOperand(0)->stripPointerCasts());
+  if (text == nullptr || !text->hasInitializer()) return "";
+  const auto* characters = llvm::dyn_cast<llvm::ConstantDataArray>(text->getInitializer());
+  return characters != nullptr && characters->isCString() ? characters->getAsCString().str() : "";
+}
+
+Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, size_t number, uint32_t tid) {
+  heddle_record_log head{};
+  head.magic = HEDDLE_RECORD_LOG_MAGIC;
+  head.format = HEDDLE_RECORD_FORMAT;
+  std::strncpy(head.name, thread.name.c_str(), sizeof head.name - 1);
+  head.tid = static_cast<int32_t>(tid);
+  head.begin_tsc = thread.begin_tsc;
+  head.end_tsc = thread.end_tsc;
+  head.stack_low = PtAddresses::stack_low(number);
+  head.stack_high = PtAddresses::stack_high(number);
+  head.tls = PtAddresses::thread_pointer(number);
+  std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+  bytes.resize(HEDDLE_RECORD_PAGE);
+  return write_file(folder / kThreadsFolder / (thread.name + ".log"), bytes, Readers::owner);
+}
+
+class PtRecorder {
+ public:
+  PtRecorder(const fs::path& program, const RecordRequest& request, const EmulatedPt& options)
+      : file_(program), request_(request), options_(options) {}
+
+  Result<RecordResult> run(const std::function<void(const RecordState&)>& progress) {
+    program_ = HEDDLE_TRY(Program::load(file_));
+    effects_ = std::make_unique<EffectsTable>(HEDDLE_TRY(EffectsTable::load()));
+    plan_ = std::make_unique<RecordPlan>(*program_, program_->module(), *effects_, RecordPolicy::paths);
+    const auto begin = std::chrono::steady_clock::now();
+    RecordResult result;
+    for (uint64_t run = 0; run < request_.runs; ++run) {
+      const auto elapsed = [&] {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+      };
+      EmulatorOptions emulator{
+          .command = request_.command, .cores = options_.cores, .seed = request_.recording.seed + run};
+      emulator.command[0] = fs::absolute(file_);
+      if (request_.recording.hang_timeout_ms != 0)
+        emulator.time_limit = std::chrono::milliseconds(request_.recording.hang_timeout_ms);
+      const EmulatedRun end = HEDDLE_TRY(emulate(emulator));
+      ++result.state.runs;
+      result.state.elapsed = elapsed();
+      result.state.log_bytes = end.perf_data.size();
+      const bool failed = end.exit_code != 0 || end.timed_out;
+      const bool last = run + 1 == request_.runs;
+      if (failed || (last && request_.keep_passing)) HEDDLE_TRY(keep(end, run, result));
+      if (failed) {
+        result.end = RecordResult::End::failure;
+        return result;
+      }
+      progress(result.state);
+      if (interrupted()) {
+        result.end = RecordResult::End::interrupted;
+        return result;
+      }
+      if (request_.time && elapsed() >= *request_.time) {
+        result.end = RecordResult::End::out_of_time;
+        return result;
+      }
+    }
+    return result;
+  }
+
+ private:
+  Result<void> keep(const EmulatedRun& end, uint64_t run, RecordResult& result) {
+    const fs::path to = HEDDLE_TRY(free_name());
+    HEDDLE_TRY(make_folders(to / kThreadsFolder));
+    HEDDLE_TRY(make_folders(to / kInputsFolder));
+    fs::permissions(to, fs::perms::owner_all);
+    HEDDLE_TRY(write_file(to / kPtFile, end.perf_data, Readers::owner));
+    std::string effects;
+    for (const fs::path& file : HEDDLE_TRY(EffectsTable::files())) {
+      const std::string text = HEDDLE_TRY(read_file(file));
+      effects += text + "\n";
+    }
+    HEDDLE_TRY(write_file(to / kEffectsFile, effects, Readers::owner));
+    const PtTrace trace = HEDDLE_TRY(read_pt_trace(to / kPtFile, *program_, *plan_, request_.command.size(),
+                                                   static_cast<uint32_t>(end.failed_tid), end.fault_pc));
+    RecordingInfo& info = result.info;
+    info.program = fs::absolute(file_);
+    info.identity = program_->identity();
+    info.build_id = program_->build_id();
+    info.variant = kPtVariant;
+    info.variant_executable = info.program;
+    info.options = request_.recording;
+    info.options.policy = record_policy_name(RecordPolicy::paths);
+    info.options.seed += run;
+    info.command = request_.command;
+    info.folder = fs::current_path();
+    info.pid = end.pid;
+    info.load_base = trace.load_base;
+    info.arguments = PtAddresses::arguments();
+    info.argument_text = PtAddresses::argument_text();
+    if (end.signal != 0)
+      info.signal = end.signal;
+    else if (!end.timed_out)
+      info.exit_code = end.exit_code;
+    const std::vector<PtPaths::Thread>& threads = trace.paths->threads();
+    for (size_t i = 0; i < threads.size(); ++i) {
+      HEDDLE_TRY(write_head(to, threads[i], i, trace.tids[i]));
+      info.threads.push_back({.name = threads[i].name,
+                              .tid = static_cast<int32_t>(trace.tids[i]),
+                              .stop = threads[i].path.trouble,
+                              .alive = threads[i].end_tsc == 0,
+                              .stack = PathNames(*program_, threads[i].path.stack).readable()});
+    }
+    info.failure = failure_of_run(end, trace, info);
+    info.outcome = info.failure ? RecordingOutcome::failed : RecordingOutcome::passed;
+    info.notes.emplace_back("the packets were made by stepping the program (--emulate), not by the hardware");
+    if (trace.gaps != 0) info.notes.push_back(fmt::format("{} gaps in the trace", trace.gaps));
+    HEDDLE_TRY(write_recording_info(info, to));
+    result.folder = to;
+    return {};
+  }
+
+  std::optional<RecordedFailure> failure_of_run(const EmulatedRun& end, const PtTrace& trace,
+                                                const RecordingInfo& info) {
+    if (end.timed_out)
+      return recorded_hang(std::chrono::milliseconds(request_.recording.hang_timeout_ms), info.threads);
+    if (end.exit_code == 0) return std::nullopt;
+    heddle_record_process told{};
+    std::vector<const llvm::Instruction*> stack;
+    for (size_t i = 0; i < trace.tids.size(); ++i) {
+      if (end.failed_tid == 0 || trace.tids[i] != static_cast<uint32_t>(end.failed_tid)) continue;
+      const PtPaths::Thread& thread = trace.paths->threads()[i];
+      stack = thread.path.stack;
+      told.failed = 1;
+      told.signal = end.signal;
+      told.address = end.fault_address;
+      std::strncpy(told.thread, thread.name.c_str(), sizeof told.thread - 1);
+      const std::string assertion = stack.empty() ? "" : assertion_at(stack.front());
+      told.failure = assertion.empty() ? HEDDLE_RECORD_signal_failure : HEDDLE_RECORD_assert_failure;
+      std::strncpy(told.text, assertion.c_str(), sizeof told.text - 1);
+    }
+    ProcessStatus status;
+    if (end.signal != 0)
+      status.signal = end.signal;
+    else
+      status.exit_code = end.exit_code;
+    const PathNames names(*program_, stack);
+    return recorded_failure(told, status, names.frames(), names);
+  }
+
+  Result<fs::path> free_name() const {
+    if (!request_.output.empty()) {
+      if (fs::exists(fs::symlink_status(request_.output)))
+        return Error{
+            .what = "this is already there", .where = request_.output, .next = "name another folder: -o REC"};
+      return request_.output;
+    }
+    const std::string name = file_.filename();
+    fs::path out = name + ".rec";
+    for (int i = 1; fs::exists(fs::symlink_status(out)); ++i) out = fmt::format("{}.{}.rec", name, i);
+    return out;
+  }
+
+  fs::path file_;
+  const RecordRequest& request_;
+  const EmulatedPt& options_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<EffectsTable> effects_;
+  std::unique_ptr<RecordPlan> plan_;
+};
+
+}  // namespace
+
+Result<RecordResult> record_emulated_pt(const fs::path& program, const RecordRequest& request,
+                                        const EmulatedPt& options,
+                                        const std::function<void(const RecordState&)>& progress) {
+  return PtRecorder(program, request, options).run(progress);
+}
+
+}  // namespace heddle

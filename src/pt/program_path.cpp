@@ -1,0 +1,337 @@
+#include "pt/program_path.h"
+
+#include <fmt/core.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "program/source_place.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kLongestInstruction = 15;
+
+// Is behind a call that begins at `call`?
+bool is_behind(uint64_t address, uint64_t call) {
+  return address > call && address - call <= kLongestInstruction;
+}
+
+bool is_real_call(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  return call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call) && !call->isInlineAsm();
+}
+
+}  // namespace
+
+ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
+  out_ = {};
+  stack_.clear();
+  lost_ = false;
+  const PtSpan* before = nullptr;
+  for (const PtSpan& span : thread.spans) {
+    if (span.begin_tsc >= thread.usable_to || span.begins_in_gap) {
+      lose("trace data is missing from here on");
+      break;
+    }
+    core_ = span.core;
+    tsc_ = span.begin_tsc;
+    if (before != nullptr && before->end == PtSpan::End::interrupted && !span.blocks.empty() &&
+        span.blocks.front().begin != before->target) {
+      lose("a signal handler ran");
+      break;
+    }
+    for (const PtBlock& block : span.blocks) {
+      run(block, block.begin - load_base_, block.last() - load_base_);
+      if (lost_) return std::move(out_);
+    }
+    if (span.end == PtSpan::End::left && !stack_.empty() &&
+        (stack_.back().calls || span.blocks.empty() || span.blocks.back().end == PtBlock::End::jump))
+      go_outside();
+    if (lost_) break;
+    if (span.end == PtSpan::End::lost) {
+      lose("trace data is missing from here on");
+      break;
+    }
+    before = &span;
+  }
+  out_.ended = stack_.empty();
+  for (auto each = stack_.rbegin(); each != stack_.rend(); ++each) {
+    const llvm::Instruction* at = each->call;
+    if (!each->calls && each == stack_.rbegin())
+      if (const auto id = code_.instruction_at(stopped_at != 0 ? stopped_at - load_base_ : last_))
+        at = &program_.instruction(*id);
+    out_.stack.push_back(at);
+  }
+  return std::move(out_);
+}
+
+void PathFollower::step(PathStep::Kind kind, const llvm::Value& what, EnteredBy by) {
+  out_.blocks += kind == PathStep::Kind::block ? 1 : 0;
+  out_.steps.push_back({.kind = kind, .by = by, .core = core_, .what = &what, .tsc = tsc_});
+}
+
+void PathFollower::lose(std::string why) {
+  if (out_.trouble.empty()) out_.trouble = std::move(why);
+  lost_ = true;
+}
+
+void PathFollower::run(const PtBlock& block, uint64_t begin, uint64_t last) {
+  const MachineFunction* code = code_.code_at(begin);
+  if (code == nullptr || blocks_.of(code->function).empty()) {
+    if (!lost_) go_outside();
+    return;
+  }
+  arrive(begin);
+  if (lost_ || stack_.empty()) return;
+  const std::vector<MachineBlock>& machine = blocks_.of(stack_.back().code->function);
+  for (auto each = std::ranges::lower_bound(machine, begin, {}, &MachineBlock::address);
+       each != machine.end() && each->address <= last; ++each) {
+    pass_machine_block(*each);
+    if (lost_) return;
+  }
+  last_ = last;
+  if (block.end == PtBlock::End::call) make_call(last, false);
+  if (block.end == PtBlock::End::ret) leave();
+}
+
+// A jump from the program to there is its last call.
+void PathFollower::go_outside() {
+  if (stack_.empty()) return;
+  if (!stack_.back().calls) make_call(last_, true);
+  if (lost_ || stack_.back().outside) return;
+  if (stack_.back().call != nullptr) step(PathStep::Kind::call, *stack_.back().call);
+  stack_.back().outside = true;
+}
+
+// Control is at `begin`, in code of the program.
+void PathFollower::arrive(uint64_t begin) {
+  const MachineFunction& code = *code_.code_at(begin);
+  const bool at_entry = begin == code.range.begin;
+  if (stack_.empty()) {
+    if (!at_entry) return lose("the thread is in the middle of a function that nobody has called");
+    return enter(code, EnteredBy::outside);
+  }
+  Activation& top = stack_.back();
+  if (!top.calls) {
+    if (top.code == &code && !at_entry) return;
+    if (!at_entry) return lose("a jump into the middle of another function");
+    make_call(last_, true);  // a jump to the beginning of a function is a call that is the last
+    if (lost_) return;
+    return enter(code, EnteredBy::call);
+  }
+  if (!top.outside && at_entry && !is_behind(begin, top.call_address))
+    return enter(code, top.call != nullptr && top.call->getCalledFunction() == nullptr ? EnteredBy::pointer
+                                                                                       : EnteredBy::call);
+  // By way of the procedure linkage table.
+  if (top.outside && at_entry && top.call != nullptr &&
+      top.call->getCalledFunction() == &program_.function(code.function) &&
+      out_.steps.back().kind == PathStep::Kind::call) {
+    out_.steps.pop_back();
+    top.outside = false;
+    return enter(code, EnteredBy::call);
+  }
+  if (resume(begin)) return;
+  if (at_entry) return enter(code, EnteredBy::callback);
+  lose("control is where no call leads to (a jump out of a handler, longjmp)");
+}
+
+// A call has come back, or an exception has come to one that waits for it.
+bool PathFollower::resume(uint64_t begin) {
+  for (size_t depth = stack_.size(); depth != 0; --depth) {
+    Activation& activation = stack_[depth - 1];
+    const bool here = begin >= activation.code->range.begin && begin < activation.code->range.end;
+    if (!here || !activation.calls) continue;
+    const bool returned = is_behind(begin, activation.call_address) && !activation.tail;
+    const auto* invoke = llvm::dyn_cast_or_null<llvm::InvokeInst>(activation.call);
+    if (!returned && invoke == nullptr) continue;
+    if (!returned) {  // to the landing pad, if it is one
+      const std::vector<MachineBlock>& machine = blocks_.of(activation.code->function);
+      const auto at = std::ranges::lower_bound(machine, begin, {}, &MachineBlock::address);
+      if (at == machine.end() || at->address != begin || at->block != invoke->getUnwindDest()) continue;
+    }
+    // Activations above that end with a call outside ended with it.
+    while (stack_.size() > depth) {
+      const bool tail = stack_.back().tail;
+      if (tail && stack_.back().call != nullptr && stack_.back().outside)
+        step(PathStep::Kind::back, *stack_.back().call);
+      if (!returned || !tail) {
+        if (returned) return false;
+        stack_.pop_back();
+        continue;
+      }
+      step(PathStep::Kind::leave, *stack_.back().function);
+      stack_.pop_back();
+    }
+    if (!returned)
+      step(PathStep::Kind::landed, *invoke);
+    else if (activation.outside && activation.call != nullptr)
+      step(PathStep::Kind::back, *activation.call);
+    activation.calls = activation.outside = false;
+    activation.call = nullptr;
+    if (!returned) move_to(*invoke->getUnwindDest());
+    return true;
+  }
+  // The outermost one may have ended by a call outside.
+  return false;
+}
+
+void PathFollower::enter(const MachineFunction& code, EnteredBy by) {
+  const llvm::Function& function = program_.function(code.function);
+  step(PathStep::Kind::enter, function, by);
+  stack_.push_back({.code = &code, .function = &function});
+}
+
+void PathFollower::leave() {
+  Activation& top = stack_.back();
+  if (top.block != nullptr && !llvm::isa<llvm::ReturnInst>(top.block->getTerminator())) {
+    // To a block that returns, through such as left no code.
+    const llvm::BasicBlock* end = nullptr;
+    std::deque<const llvm::BasicBlock*> queue = {top.block};
+    llvm::DenseSet<const llvm::BasicBlock*> seen = {top.block};
+    while (!queue.empty() && end == nullptr) {
+      const llvm::BasicBlock* block = queue.front();
+      queue.pop_front();
+      for (const llvm::BasicBlock* next : llvm::successors(block)) {
+        if (!seen.insert(next).second || !is_silent(*next)) continue;
+        if (llvm::isa<llvm::ReturnInst>(next->getTerminator())) end = next;
+        queue.push_back(next);
+      }
+    }
+    // Copies of the last block stand behind others.
+    if (end == nullptr)
+      for (const llvm::BasicBlock* next : llvm::successors(top.block))
+        if (llvm::isa<llvm::ReturnInst>(next->getTerminator())) end = next;
+    if (end == nullptr) return lose("a function returns where the program does not");
+    move_to(*end);
+    if (lost_) return;
+  }
+  step(PathStep::Kind::leave, *stack_.back().function);
+  stack_.pop_back();
+  while (!stack_.empty() && stack_.back().tail) {
+    step(PathStep::Kind::leave, *stack_.back().function);
+    stack_.pop_back();
+  }
+}
+
+const PathFollower::FunctionBlocks& PathFollower::blocks_of(const llvm::Function& function) {
+  const auto [found, added] = function_blocks_.try_emplace(&function);
+  FunctionBlocks& out = found->second;
+  if (!added) return out;
+  const std::vector<MachineBlock>& machine = blocks_.of(program_.id_of(function));
+  const auto machine_block_at = [&](uint64_t address) -> const MachineBlock* {
+    const auto after = std::ranges::upper_bound(machine, address, {}, &MachineBlock::address);
+    return after == machine.begin() ? nullptr : &*std::prev(after);
+  };
+  for (const MachineBlock& each : machine)
+    if (each.block != nullptr) out.named.insert(each.block);
+  for (const llvm::BasicBlock& block : function) {
+    // Computations may be moved; accesses and calls keep their order.
+    std::vector<uint64_t> first;
+    for (const bool memory : {true, false})
+      for (const llvm::Instruction& instruction : block) {
+        if (!first.empty() || instruction.mayReadOrWriteMemory() != memory) continue;
+        for (const CodeRange& range : code_.code_of(program_.id_of(instruction)))
+          if (const MachineBlock* there = machine_block_at(range.begin);
+              there != nullptr && there->block == &block)
+            first.push_back(there->address);
+      }
+    out.entries.insert(first.begin(), first.end());
+    if (!first.empty()) continue;
+    for (const MachineBlock& each : machine)
+      if (each.block == &block) out.entries.insert(each.address);
+  }
+  return out;
+}
+
+// Without the first, with the last one.
+bool PathFollower::find_way(const llvm::BasicBlock& from, const llvm::BasicBlock& to,
+                            std::vector<const llvm::BasicBlock*>& way) {
+  llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> before;
+  std::deque<const llvm::BasicBlock*> queue = {&from};
+  unsigned ways = 0;
+  while (!queue.empty()) {
+    const llvm::BasicBlock* block = queue.front();
+    queue.pop_front();
+    llvm::DenseSet<const llvm::BasicBlock*> seen;
+    for (const llvm::BasicBlock* next : llvm::successors(block)) {
+      if (!seen.insert(next).second) continue;
+      if (next == &to) {
+        ++ways;
+        before.try_emplace(next, block);
+      } else if (is_silent(*next) && next != &from && before.try_emplace(next, block).second) {
+        queue.push_back(next);
+      }
+    }
+  }
+  if (ways == 0) return false;
+  if (ways > 1) ++out_.open_choices;
+  for (const llvm::BasicBlock* block = &to;;) {
+    way.push_back(block);
+    block = before.lookup(block);
+    if (block == &from) break;
+  }
+  std::ranges::reverse(way);
+  return true;
+}
+
+void PathFollower::move_to(const llvm::BasicBlock& to) {
+  Activation& top = stack_.back();
+  std::vector<const llvm::BasicBlock*> way;
+  if (top.block == nullptr) {  // the entry block is always first
+    const llvm::BasicBlock& entry = top.function->getEntryBlock();
+    step(PathStep::Kind::block, entry);
+    top.block = &entry;
+    if (&entry == &to) return;
+  }
+  if (!find_way(*top.block, to, way)) return;  // merged code: no evidence
+  for (const llvm::BasicBlock* block : way) step(PathStep::Kind::block, *block);
+  top.block = &to;
+  top.begun = false;
+  top.last_call = nullptr;
+}
+
+void PathFollower::pass_machine_block(const MachineBlock& block) {
+  Activation& top = stack_.back();
+  if (top.block == nullptr) move_to(top.function->getEntryBlock());
+  if (block.block == nullptr || !blocks_of(*top.function).entries.contains(block.address)) return;
+  if (block.block != top.block || top.begun) move_to(*block.block);  // also another round of the same
+  if (block.block == top.block) top.begun = true;
+}
+
+const llvm::CallBase* PathFollower::call_at(uint64_t address) {
+  const Activation& top = stack_.back();
+  if (const auto id = address != 0 ? code_.instruction_at(address) : std::nullopt) {
+    const llvm::Instruction& instruction = program_.instruction(*id);
+    if (is_real_call(instruction)) return llvm::cast<llvm::CallBase>(&instruction);
+    return nullptr;  // made by the back end for something else
+  }
+  // Merged: the next call of the block.
+  bool behind = top.last_call == nullptr;
+  for (const llvm::Instruction& instruction : *top.block) {
+    if (behind && is_real_call(instruction)) return llvm::cast<llvm::CallBase>(&instruction);
+    behind |= &instruction == top.last_call;
+  }
+  return nullptr;
+}
+
+void PathFollower::make_call(uint64_t address, bool tail) {
+  Activation& top = stack_.back();
+  if (top.block == nullptr) move_to(top.function->getEntryBlock());
+  const llvm::CallBase* call = call_at(address);
+  if (call != nullptr && call->getParent() != top.block) {
+    move_to(*call->getParent());
+    if (top.block != call->getParent())
+      return lose(fmt::format("a call that does not lie on the way: {}", source_place(*call).text()));
+  }
+  top.calls = true;
+  top.outside = false;
+  top.tail = tail;
+  top.call = call;
+  top.call_address = address;
+  if (call != nullptr) top.last_call = call;
+}
+
+}  // namespace heddle

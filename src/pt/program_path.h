@@ -1,0 +1,121 @@
+// From what a thread executed (trace_decoder.h) to its path through the canonical program.
+//
+// Machine functions are functions of the program (what was inlined was inlined before), so calls and returns
+// delimit activations. Inside one, each machine block that is entered names the block of the program that it
+// was made from (build/machine_blocks.h), and each call its call (build/code_map.h). Between two such places
+// the thread went through blocks that left no code of their own: the shortest way through those is taken.
+//
+// A block of the program may have several machine blocks, and where the back end merged equal ends of blocks,
+// the thread comes into the middle of another one. So only a machine block that has the first code of a block
+// says that the block begins; the others say nothing, nor does a name that cannot be reached.
+//
+// Code without a map (the procedure linkage table, startup code, foreign objects, libraries) is outside of the
+// program, and skipped by its calls.
+//
+// Known holes: handlers of signals and longjmp are not followed: the path ends there, and says so. A branch
+// that the back end turned into a conditional move shows no way; the shortest one is taken, and counted
+// (`open_choices`).
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include <string>
+#include <vector>
+
+#include "build/code_map.h"
+#include "build/machine_blocks.h"
+#include "pt/trace_decoder.h"
+#include "recording/path_visitor.h"
+
+namespace heddle {
+
+struct PathStep {
+  enum class Kind : uint8_t {
+    enter,   // function
+    block,   // block
+    call,    // a call leads outside
+    back,    // and comes back
+    leave,   // a function returns
+    landed,  // invoke: an exception came to its landing pad
+  };
+  Kind kind = Kind::block;
+  EnteredBy by = EnteredBy::outside;  // enter
+  uint32_t core = 0;
+  const llvm::Value* what = nullptr;
+  uint64_t tsc = 0;  // when the span began that it lies in
+
+  template <class T>
+  const T& as() const {
+    return *llvm::cast<T>(what);
+  }
+};
+
+struct ProgramPath {
+  std::vector<PathStep> steps;
+  std::string trouble;        // why it ends early; empty: it does not
+  uint64_t open_choices = 0;  // where the machine code does not tell the way
+  uint64_t blocks = 0;
+  bool ended = false;  // nothing of the program is running at its end
+  // Else: where it stands, innermost first. Of functions that wait, their calls; null where nothing says.
+  std::vector<const llvm::Instruction*> stack;
+};
+
+class PathFollower {
+ public:
+  // `load_base`: of the executable in the traced process.
+  PathFollower(const Program& program, const CodeMap& code, const MachineBlocks& blocks, uint64_t load_base)
+      : program_(program), code_(code), blocks_(blocks), load_base_(load_base) {}
+
+  // `stopped_at`: the instruction that the thread died of, 0: it did not.
+  ProgramPath follow(const PtThread& thread, uint64_t stopped_at = 0);
+
+ private:
+  struct Activation {
+    const MachineFunction* code = nullptr;
+    const llvm::Function* function = nullptr;
+    const llvm::BasicBlock* block = nullptr;    // it is in
+    bool begun = false;                         // with code of its own
+    const llvm::CallBase* last_call = nullptr;  // in the block
+    bool calls = false, outside = false;        // it waits at a call; that has left the program
+    bool tail = false;                          // and is its last act
+    uint64_t call_address = 0;
+    const llvm::CallBase* call = nullptr;  // null: of nothing that the program calls
+  };
+
+  void run(const PtBlock& block, uint64_t begin, uint64_t last);
+  void arrive(uint64_t begin);
+  void go_outside();
+  bool resume(uint64_t begin);
+  void enter(const MachineFunction& code, EnteredBy by);
+  void leave();
+  void pass_machine_block(const MachineBlock& block);
+  void move_to(const llvm::BasicBlock& to);
+  bool find_way(const llvm::BasicBlock& from, const llvm::BasicBlock& to,
+                std::vector<const llvm::BasicBlock*>& way);
+  void make_call(uint64_t address, bool tail);
+  const llvm::CallBase* call_at(uint64_t address);
+  struct FunctionBlocks {
+    llvm::DenseSet<const llvm::BasicBlock*> named;  // by a machine block
+    llvm::DenseSet<uint64_t> entries;               // machine blocks with which a block of the program begins
+  };
+  const FunctionBlocks& blocks_of(const llvm::Function& function);
+  bool is_silent(const llvm::BasicBlock& block) {
+    return !blocks_of(*block.getParent()).named.contains(&block);
+  }
+  void step(PathStep::Kind kind, const llvm::Value& what, EnteredBy by = EnteredBy::outside);
+  void lose(std::string why);
+
+  const Program& program_;
+  const CodeMap& code_;
+  const MachineBlocks& blocks_;
+  uint64_t load_base_;
+  std::vector<Activation> stack_;
+  bool lost_ = false;
+  uint64_t last_ = 0;  // instruction of the program
+  uint32_t core_ = 0;
+  uint64_t tsc_ = 0;
+  std::map<const llvm::Function*, FunctionBlocks> function_blocks_;
+  ProgramPath out_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Programs that fail: recorded by emulated Intel PT, reproduced from the trace, replayed 20 times.
+
+    check_reproduce.py BUILD SCRATCH [-O LEVEL] [--cores N] [--time T] [--least N] PROGRAM.c...
+
+A program that does not fail within the time is skipped, and said so. --least: how many must be reproduced.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+
+def run(command, timeout, **more):
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, **more)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", "takes too long")
+
+
+def first_error(text):
+    lines = [line for line in text.splitlines() if line.startswith("heddle:") or line.strip().startswith(("at:", "why:"))]
+    return "; ".join(line.strip() for line in lines[:3])
+
+
+def check(args, source):
+    name = os.path.basename(source).rsplit(".", 1)[0]
+    folder = os.path.join(args.scratch, f"{name}-{args.level}-{args.cores}")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    heddle = os.path.join(args.build, "bin", "heddle")
+    app = os.path.join(folder, name)
+    compiler = ["heddle-c++", "-std=c++20"] if source.endswith(".cpp") else ["heddle-cc"]
+    compiled = run([os.path.join(args.build, "bin", compiler[0]), *compiler[1:], f"-O{args.level}", "-pthread", os.path.abspath(source),
+                    "-o", app] + args.define, 120)
+    if compiled.returncode != 0:
+        return "broken", compiled.stderr[:300]
+    recording = os.path.join(folder, "run.rec")
+    recorded = run([heddle, "record", "--mode", "pt", "--emulate", "--cores", str(args.cores), "--runs", "500", "--time",
+                    f"{args.time}s", "--hang-timeout", "10s", "-o", recording, "--", app], args.time + 60, cwd=folder)
+    if recorded.returncode in (0, 12):
+        return "no failure", ""
+    if recorded.returncode != 10:
+        return "not recorded", first_error(recorded.stderr)
+    reproduced = run([heddle, "reproduce", recording, "--time", f"{args.time}s", "-o", os.path.join(folder, "found.heddle")],
+                     args.time * 3 + 60, cwd=folder)
+    if reproduced.returncode != 0:
+        return "not reproduced", first_error(reproduced.stderr)
+    times = 0
+    for _ in range(20):
+        replayed = run([heddle, "replay", os.path.join(folder, "found.heddle")], 60, cwd=folder)
+        times += replayed.returncode == 0
+    return ("reproduced" if times == 20 else "not replayed"), f"replayed {times} of 20"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("scratch")
+    parser.add_argument("programs", nargs="+")
+    parser.add_argument("-O", dest="level", default="1")
+    parser.add_argument("-D", dest="define", action="append", default=[])
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--time", type=int, default=30)
+    parser.add_argument("--least", type=int, default=0)
+    args = parser.parse_args()
+    args.define = [f"-D{each}" for each in args.define]
+    args.build, args.scratch = os.path.abspath(args.build), os.path.abspath(args.scratch)
+    counts = {}
+    for source in args.programs:
+        verdict, text = check(args, source)
+        counts[verdict] = counts.get(verdict, 0) + 1
+        print(f"{os.path.basename(source)} -O{args.level} {args.cores} cores: {verdict} {text}", flush=True)
+    print(json.dumps(counts))
+    return 0 if counts.get("reproduced", 0) >= args.least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
