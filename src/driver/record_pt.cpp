@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "base/version.h"
 #include "driver/pt_recording.h"
 #include "driver/record_failure.h"
 #include "driver/recording_paths.h"
@@ -157,6 +158,11 @@ class PtRecorder {
     const PtTrace trace = HEDDLE_TRY(read_pt_trace(to / kPtFile, *program_, *plan_, request_.command.size(),
                                                    static_cast<uint32_t>(end.failed_tid), end.fault_pc));
     RecordingInfo& info = result.info;
+    info.heddle_version = HEDDLE_VERSION;
+    info.begin_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                        std::chrono::system_clock::now().time_since_epoch())
+                        .count();
+    info.run = run + 1;
     info.program = fs::absolute(file_);
     info.identity = program_->identity();
     info.build_id = program_->build_id();

@@ -199,8 +199,11 @@ class PtThreadTeller {
       return stop();
     }
     if (seen) ++next_;
+    // Arguments can be asked for up to here.
+    std::vector<uint64_t> sizes;
+    for (const WrittenRange& range : plan.ranges) sizes.push_back(extent_of(call, range.effect->extent));
     visitor_.returned(call, {.result = result_of(call, plan)});
-    tell_written(call, plan);
+    tell_written(call, plan, sizes);
   }
 
   std::optional<uint64_t> argument(const llvm::CallBase& call, unsigned number) {
@@ -291,9 +294,10 @@ class PtThreadTeller {
   }
 
   // What the effects table says that the call wrote: nobody knows what, but for the handle of a thread.
-  void tell_written(const llvm::CallBase& call, const CallPlan& plan) {
+  void tell_written(const llvm::CallBase& call, const CallPlan& plan, const std::vector<uint64_t>& sizes) {
     size_t number = 0;
-    for (const WrittenRange& range : plan.ranges) {
+    for (size_t which = 0; which < plan.ranges.size(); ++which) {
+      const WrittenRange& range = plan.ranges[which];
       const bool variadic = range.effect->place.argument == Place::kVariadic;
       const size_t count = variadic ? call.arg_size() - call.getFunctionType()->getNumParams() : 1;
       for (size_t i = 0; i < count; ++i, ++number) {
@@ -302,7 +306,7 @@ class PtThreadTeller {
           const std::string bytes(reinterpret_cast<const char*>(&handle_), sizeof handle_);
           visitor_.written(call, number, {.count = bytes.size(), .bytes = bytes});
         } else {
-          visitor_.written(call, number, {.count = extent_of(call, range.effect->extent), .file = UINT64_MAX});
+          visitor_.written(call, number, {.count = sizes[which], .file = UINT64_MAX});
         }
       }
     }

@@ -40,8 +40,10 @@ SteppedProcess::SteppedProcess(SteppedProcess&& other) noexcept
 SteppedProcess::~SteppedProcess() {
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
-  while (::waitpid(-pid_, nullptr, __WALL) > 0) {
-  }
+  // Each thread stops once more on its way out.
+  int status = 0;
+  for (pid_t tid = 0; (tid = ::waitpid(-pid_, &status, __WALL)) > 0;)
+    if (WIFSTOPPED(status)) ::ptrace(PTRACE_CONT, tid, nullptr, nullptr);
 }
 
 Result<SteppedProcess> SteppedProcess::start(const std::vector<std::string>& command) {
