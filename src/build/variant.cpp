@@ -10,6 +10,7 @@
 #include "build/variant_cache.h"
 #include "instrument/control.h"
 #include "instrument/count_entries.h"
+#include "instrument/flow.h"
 #include "instrument/follow.h"
 #include "instrument/leap.h"
 #include "instrument/record.h"
@@ -100,6 +101,8 @@ const std::vector<VariantRecipe>& variant_recipes() {
        record_with<RecordOptions{.buffers = true}>, true},
       {"record-order-paths", "heddle-order", "the same with --policy paths",
        record_with<RecordOptions{.policy = paths, .buffers = true}>, true},
+      {"flow", "heddle-flow", "numbers events and orders them: record --mode flow uses it, and replays it",
+       instrument_flow, true},
       {"leap", "heddle-leap", "orders accesses by a lock for each location: a baseline for measurements",
        instrument_leap},
   };

@@ -18,13 +18,35 @@ namespace heddle {
 namespace {
 
 struct Options {
-  std::string output, time, mode, memory_model = "sc", policy = "standard", keep, hang_timeout, input, variant;
+  std::string output, time, mode = "paths", memory_model = "sc", policy = "standard", keep, hang_timeout, input,
+                            variant;
   std::optional<uint64_t> runs;
   uint64_t seed = 1;
   unsigned cores = 2;
   bool emulate = false, chaos = false, no_clock = false, keep_passing = false, no_inputs = false;
+  bool no_sequences = false, no_locks = false;
   std::vector<std::string> command;
 };
+
+Result<void> set_mode(const Options& given, RecordingOptions& recording) {
+  if (given.emulate && given.mode != "pt")
+    return Error{
+        .what = "--emulate goes with --mode pt only", .next = "add --mode pt", .exit = ExitCode::usage};
+  if (given.mode == "paths" || given.mode == "pt") return {};
+  if (given.mode != "flow")
+    return Error{.what = fmt::format("--mode does not know '{}'", given.mode),
+                 .next = "choose one of: paths, flow, pt",
+                 .exit = ExitCode::usage};
+  if (given.memory_model != "sc" || given.chaos || recording.policy != "standard" || !given.keep.empty())
+    return Error{.what = "--mode flow goes with none of --memory-model, --chaos, --policy and --keep",
+                 .why = "it is a way of recording of its own, which orders accesses",
+                 .next = "leave the others out",
+                 .exit = ExitCode::usage};
+  recording.flow = true;
+  recording.sequences = !given.no_sequences;
+  recording.locks = !given.no_locks;
+  return {};
+}
 
 Result<RecordRequest> request_of(const Options& given) {
   RecordRequest request{.command = given.command,
@@ -46,6 +68,7 @@ Result<RecordRequest> request_of(const Options& given) {
         .next = "leave one of them out",
         .exit = ExitCode::usage};
   recording.memory_model = given.memory_model;
+  HEDDLE_TRY(set_mode(given, recording));
   recording.clock = !given.no_clock;
   recording.chaos = given.chaos;
   recording.inputs = !given.no_inputs;
@@ -158,11 +181,6 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   RecordRequest request = HEDDLE_TRY(request_of(given));
   const fs::path file = HEDDLE_TRY(find_program(given.command[0], fs::current_path()));
   if (given.mode == "pt") return run_pt(given, request, file, common);
-  if (!given.mode.empty() || given.emulate)
-    return Error{.what = given.mode.empty() ? "--emulate goes with --mode pt only"
-                                            : fmt::format("--mode does not know '{}'", given.mode),
-                 .next = "--mode pt --emulate, or neither",
-                 .exit = ExitCode::usage};
   request.input = HEDDLE_TRY(input_of(given, request));
   request.output_to_error = common.json;
   const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(
@@ -199,6 +217,8 @@ void add_record(VerbSet& verbs) {
       "  heddle record --keep 64M -- ./server         only the last part of each thread's log\n"
       "  heddle record --keep-passing -o run.rec -- ./app\n"
       "  heddle record --mode pt --emulate --runs 50 -- ./app   Intel PT packets of the program as it is\n"
+      "  heddle record --mode flow -- ./app           dearer, but heddle replay REC shows the same run for "
+      "certain\n"
       "Failures: death by a signal, a failed assertion, an uncaught exception, an exit code other than 0, a "
       "hang.\n"
       "Exit codes: 0 all runs were made and none failed, 10 failure, 12 a time limit or Ctrl-C came first.\n"
@@ -217,10 +237,17 @@ void add_record(VerbSet& verbs) {
       ->check(CLI::NonNegativeNumber);
   verb->add_option("--memory-model", options->memory_model,
                    "sc (default); tso or pso: provoke relaxed behaviour by simulated store buffers");
+  verb->add_option(
+      "--mode", options->mode,
+      "paths (default): each thread's way, order left to heddle solve; flow: the order of accesses too, "
+      "dearer, and replayed for certain; pt: Intel PT packets of the program itself, without "
+      "instrumentation; needs --emulate");
+  verb->add_flag("--no-sequences", options->no_sequences, "For measurements: flow without its optimisation O1")
+      ->group("");
+  verb->add_flag("--no-locks", options->no_locks, "For measurements: flow without its optimisation O2")
+      ->group("");
   verb->add_option("--policy", options->policy,
                    "standard (default); paths: no values of loads; clap: as published, nothing left out");
-  verb->add_option("--mode", options->mode,
-                   "pt: Intel PT packets of the program itself, without instrumentation; needs --emulate");
   verb->add_flag(
       "--emulate", options->emulate,
       "With --mode pt: make the packets by stepping the program, some thousand times slower than it is");

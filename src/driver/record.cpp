@@ -16,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/version.h"
+#include "driver/flow_replay.h"
 #include "driver/record_inputs.h"
 #include "driver/recording_summary.h"
 #include "program/effects.h"
@@ -123,6 +124,7 @@ class Recorder {
     RecordingInfo& info = result_.info = first_info();
     ProcessFile process = HEDDLE_TRY(ProcessFile::create(made.path(), info.options));
     HEDDLE_TRY(write_recording_info(info, made.path()));
+    if (info.options.flow) HEDDLE_TRY(write_flow_plan(made.path(), info.options, false));
 
     const RunEnd end = HEDDLE_TRY(run_recorded({.executable = program_.variant(),
                                                 .command = options_.command,
@@ -130,7 +132,8 @@ class Recorder {
                                                 .input = options_.input,
                                                 .output_to_error = options_.output_to_error,
                                                 .hang_timeout = hang_timeout(),
-                                                .deadline = deadline_},
+                                                .deadline = deadline_,
+                                                .fixed_addresses = info.options.flow},
                                                process));
     complete_info(info, end, process, made.path());
     ++result_.state.runs;
@@ -255,6 +258,13 @@ class Recorder {
       thread.data_bytes += log->data_stream().bytes;
       if (thread.stop.empty()) thread.stop = stop_text(log->head().stop);
       result_.state.log_bytes += log->path_stream().bytes + log->data_stream().bytes;
+    }
+    if (info.options.flow) {
+      if (const auto logs = read_flow_logs(folder))
+        for (const FlowThread& log : *logs) {
+          threads[log.name].data_bytes = log.stream_bytes;
+          result_.state.log_bytes += log.stream_bytes;
+        }
     }
     for (auto& [name, thread] : threads) {
       if (end.capture && end.capture->stacks.contains(thread.tid)) {

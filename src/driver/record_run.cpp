@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,12 +31,24 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
   return out;
 }
 
-std::vector<std::string> environment_with(const fs::path& folder) {
-  const std::string name = std::string(HEDDLE_RECORD_FOLDER) + "=";
+// Of the folder's name and what fills up to it: stacks begin below the environment.
+constexpr size_t kFilledUp = 4096;
+
+std::vector<std::string> environment_with(const RunSpec& spec) {
+  const std::string name = std::string(HEDDLE_RECORD_FOLDER) + "=", filler = "HEDDLE_FILLER=";
+  std::vector<std::string> given;
+  if (spec.environment)
+    given = *spec.environment;
+  else
+    for (char** at = environ; *at != nullptr; ++at) given.emplace_back(*at);
   std::vector<std::string> out;
-  for (char** at = environ; *at != nullptr; ++at)
-    if (!std::string_view(*at).starts_with(name)) out.emplace_back(*at);
-  out.push_back(name + folder.string());
+  for (std::string& variable : given)
+    if (!variable.starts_with(name) && !variable.starts_with(filler)) out.push_back(std::move(variable));
+  out.push_back(name + spec.folder.string());
+  if (spec.fixed_addresses) {
+    const size_t length = spec.folder.string().size();
+    out.push_back(filler + std::string(kFilledUp - std::min(length, kFilledUp), '.'));
+  }
   return out;
 }
 
@@ -43,7 +56,7 @@ std::vector<std::string> environment_with(const fs::path& folder) {
 class Child {
  public:
   static Result<Child> start(const RunSpec& spec) {
-    const std::vector<std::string> environment = environment_with(spec.folder);
+    const std::vector<std::string> environment = environment_with(spec);
     const std::vector<char*> argv = c_strings(spec.command), envp = c_strings(environment);
     // Tells why exec failed; a successful one closes it.
     int failure[2];
@@ -55,6 +68,12 @@ class Child {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != parent) ::_exit(127);
       bool ready = !spec.output_to_error || ::dup2(2, 1) == 1;
+      if (spec.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE);
+      if (!spec.working_folder.empty()) ready = ready && ::chdir(spec.working_folder.c_str()) == 0;
+      if (spec.no_output) {
+        const int nowhere = ::open("/dev/null", O_WRONLY);
+        ready = ready && nowhere >= 0 && ::dup2(nowhere, 1) == 1 && ::dup2(nowhere, 2) == 2;
+      }
       if (spec.input >= 0) {
         // Opened anew: each run has a position of its own in the file.
         char name[32] = "/proc/self/fd/";

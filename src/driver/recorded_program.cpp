@@ -32,6 +32,7 @@ std::string without_suffix(const std::string& symbol) {
 }  // namespace
 
 std::string record_variant_name(const RecordingOptions& options) {
+  if (options.flow) return "flow";
   if (options.memory_model != "sc") return "record-buffers";
   std::string name = "record";
   if (options.policy != "standard") name += "-" + options.policy;

@@ -88,6 +88,9 @@ struct RecordingOptions {
   uint64_t seed = 0;             // of the disturbances
   uint64_t keep = 0;             // bytes per thread and stream; 0: all
   uint64_t hang_timeout_ms = 0;  // 0: none
+  // Flow recording (abi/flow.h): known by its files, not stored in recording.json.
+  bool flow = false;
+  bool sequences = true, locks = true;  // its optimisations O1 and O2
 };
 
 struct RecordingHost {

@@ -14,6 +14,7 @@
 #ifndef HEDDLE_RUNTIME_RECORD_RUNTIME_H
 #define HEDDLE_RUNTIME_RECORD_RUNTIME_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,6 +149,11 @@ void rt_log_path(const struct rt_log* log, const char* extension, char path[RT_P
 long rt_allocate(int fd, uint64_t at, uint64_t size);
 
 /* threads.c */
+/* Only other runtimes that use these files have these (runtime/flow): they choose the stack of a thread, and want to know
+ * of its end, when nothing of the program will run in it any more. */
+__attribute__((weak)) const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_attr_t* wanted,
+                                                            pthread_attr_t* storage);
+__attribute__((weak)) void rt_thread_ends(void);
 void rt_begin_unseen_thread(void);
 void rt_threads_init(void);
 struct rt_log* rt_handler_log(struct rt_thread* self, uint32_t level);
@@ -205,10 +211,13 @@ static inline long rt_system_call(long number, long a, long b, long c, long d, l
 #define RT_SYS6(n, a, b, c, d, e, f) \
   rt_system_call(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
+#ifndef RT_NEVER_BLOCKED
+#define RT_NEVER_BLOCKED 0 /* a bit for each signal */
+#endif
 /* All signals blocked, those of libc's own too: for what a handler or a cancellation must not find half done.
  */
 static inline uint64_t rt_block_signals(void) {
-  const uint64_t all = ~0ull;
+  const uint64_t all = ~(uint64_t)RT_NEVER_BLOCKED;
   uint64_t before = 0;
   RT_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
   return before;

@@ -94,6 +94,7 @@ static void close_thread(struct rt_thread* self) {
     RT_SYS2(SYS_munmap, self->handlers[level], sizeof *self->handlers[level]);
   }
   rt_end_buffer(&self->log);
+  if (rt_thread_ends != NULL) rt_thread_ends();
   rt_close_log(&self->log);
   memset(&heddle_record_state, 0, sizeof heddle_record_state);
   rt_now = NULL;
@@ -218,6 +219,8 @@ static int create(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
   name_child(self, child);
   write_child(self->children);
   ++live;
+  pthread_attr_t own;
+  if (rt_choose_stack != NULL) attributes = rt_choose_stack(child, attributes, &own);
   const int error = real(handle, attributes, run, child);
   if (error != 0) {
     --live;

@@ -1,0 +1,340 @@
+#include "instrument/flow.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/MapVector.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "abi/flow.h"
+#include "instrument/control_calls.h"
+#include "instrument/control_hooks.h"
+#include "instrument/control_ranges.h"
+#include "instrument/flow_calls.h"
+#include "instrument/instrument.h"
+#include "program/calls.h"
+#include "program/sharing.h"
+
+namespace heddle {
+namespace {
+
+// The state of the thread, and hooks.
+class FlowHooks {
+ public:
+  explicit FlowHooks(llvm::Module& module)
+      : context_(module.getContext()),
+        word_(llvm::Type::getInt64Ty(context_)),
+        pointer_(llvm::PointerType::getUnqual(context_)) {
+    llvm::Type* nothing = llvm::Type::getVoidTy(context_);
+    llvm::Type* number = llvm::Type::getInt32Ty(context_);
+    load_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOAD, word_, pointer_, number);
+    store_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_STORE, nothing, pointer_, number, word_);
+    begin_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN, nothing);
+    end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
+    self_ = new llvm::GlobalVariable(module, pointer_, false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                     HEDDLE_FLOW_SELF, nullptr, llvm::GlobalValue::InitialExecTLSModel);
+    self_->setDSOLocal(true);
+  }
+
+  void begin(llvm::IRBuilder<>& builder) { builder.CreateCall(begin_); }
+  void end(llvm::IRBuilder<>& builder) { builder.CreateCall(end_); }
+
+  // Around `access`, a load or store inside one granule.
+  void add_small(llvm::Instruction& access, llvm::Value* pointer, unsigned size) {
+    llvm::IRBuilder<> builder(&access);
+    builder.SetCurrentDebugLocation(hook_location(access));
+    llvm::Value* self = builder.CreateLoad(pointer_, builder.CreateThreadLocalAddress(self_));
+    llvm::Value* before = field(builder, self, 0);
+    set_field(builder, self, 0, builder.CreateAdd(before, builder.getInt64(5)));
+    llvm::Value* mine = is_mine(builder, self, pointer);
+    llvm::Instruction* then = nullptr;
+    llvm::Instruction* otherwise = nullptr;
+    llvm::SplitBlockAndInsertIfThenElse(
+        mine, &access, &then, &otherwise,
+        llvm::MDBuilder(context_).createBranchWeights(1000, 1));
+    llvm::BasicBlock* behind = access.getParent();
+    llvm::IRBuilder<> slow(otherwise);
+    slow.SetCurrentDebugLocation(hook_location(access));
+    llvm::Value* told = nullptr;
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) {
+      slow.CreateCall(store_, {pointer, slow.getInt32(size), as_word(slow, store->getValueOperand(), size)});
+    } else {
+      told = from_word(slow, slow.CreateCall(load_, {pointer, slow.getInt32(size)}), access.getType(), size);
+    }
+    access.moveBefore(then);
+    llvm::IRBuilder<> after(behind, behind->begin());
+    after.SetCurrentDebugLocation(hook_location(access));
+    if (told != nullptr) {
+      llvm::PHINode* value = after.CreatePHI(access.getType(), 2);
+      access.replaceAllUsesWith(value);
+      value->addIncoming(&access, then->getParent());
+      value->addIncoming(told, otherwise->getParent());
+      llvm::IRBuilder<> next(behind, behind->getFirstInsertionPt());
+      next.SetCurrentDebugLocation(hook_location(access));
+      mix(next, self, before, as_word(next, value, size));
+      set_field(next, self, 0, next.CreateAdd(before, next.getInt64(4)));
+    } else {
+      set_field(after, self, 0, after.CreateAdd(before, after.getInt64(4)));
+    }
+  }
+
+  // The value that an event brought.
+  void note_value(llvm::IRBuilder<>& builder, llvm::Value* value, unsigned size) {
+    llvm::Value* self = builder.CreateLoad(pointer_, builder.CreateThreadLocalAddress(self_));
+    llvm::Value* status = field(builder, self, 0);
+    mix(builder, self, builder.CreateSub(status, builder.getInt64(4)), as_word(builder, value, size));
+  }
+
+  llvm::Value* as_word(llvm::IRBuilder<>& builder, llvm::Value* value, unsigned size) {
+    llvm::Type* type = builder.getIntNTy(size * 8);
+    if (value->getType()->isPointerTy())
+      value = builder.CreatePtrToInt(value, type);
+    else if (value->getType()->isIntegerTy())
+      value = builder.CreateZExtOrTrunc(value, type);
+    else
+      value = builder.CreateBitCast(value, type);
+    return builder.CreateZExt(value, word_);
+  }
+
+ private:
+  llvm::Value* address(llvm::IRBuilder<>& builder, llvm::Value* self, unsigned index) {
+    return builder.CreateConstInBoundsGEP1_64(word_, self, index);
+  }
+  // Volatile: other threads look at them, and the order of these stores and of the access is the point.
+  llvm::Value* field(llvm::IRBuilder<>& builder, llvm::Value* self, unsigned index) {
+    return builder.CreateLoad(word_, address(builder, self, index), true);
+  }
+  void set_field(llvm::IRBuilder<>& builder, llvm::Value* self, unsigned index, llvm::Value* value) {
+    llvm::StoreInst* store = builder.CreateStore(value, address(builder, self, index), true);
+    store->setAtomic(llvm::AtomicOrdering::Release);
+    store->setAlignment(llvm::Align(8));
+  }
+
+  llvm::Value* is_mine(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* pointer) {
+    llvm::Value* at = builder.CreateAnd(builder.CreatePtrToInt(pointer, word_), builder.getInt64(~7ull));
+    at = builder.CreateXor(at, builder.getInt64(HEDDLE_FLOW_SHADOW));
+    llvm::LoadInst* word = builder.CreateLoad(word_, builder.CreateIntToPtr(at, pointer_), true);
+    word->setAtomic(llvm::AtomicOrdering::Acquire);
+    word->setAlignment(llvm::Align(8));
+    return builder.CreateICmpEQ(builder.CreateLShr(word, HEDDLE_FLOW_LOW_BITS), field(builder, self, 1));
+  }
+
+  void mix(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* number, llvm::Value* value) {
+    llvm::Value* mixed =
+        builder.CreateMul(builder.CreateXor(value, number), builder.getInt64(HEDDLE_FLOW_FACTOR));
+    llvm::Value* at = address(builder, self, 2);
+    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(word_, at), mixed), at);
+  }
+
+  llvm::Value* from_word(llvm::IRBuilder<>& builder, llvm::Value* word, llvm::Type* type, unsigned size) {
+    llvm::Value* value = builder.CreateTrunc(word, builder.getIntNTy(size * 8));
+    if (type->isPointerTy()) return builder.CreateIntToPtr(value, type);
+    if (type->isIntegerTy()) return builder.CreateZExtOrTrunc(value, type);
+    return builder.CreateBitCast(value, type);
+  }
+
+  llvm::LLVMContext& context_;
+  llvm::Type* word_;
+  llvm::Type* pointer_;
+  llvm::FunctionCallee load_, store_, begin_, end_;
+  llvm::GlobalVariable* self_;
+};
+
+// Bytes of a load or store that surely stays inside 8 aligned bytes; 0 otherwise.
+unsigned small_size(const llvm::Instruction& instruction) {
+  const llvm::DataLayout& layout = instruction.getModule()->getDataLayout();
+  llvm::Type* type = nullptr;
+  llvm::Align align;
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+    type = load->getType();
+    align = load->getAlign();
+  } else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+    type = store->getValueOperand()->getType();
+    align = store->getAlign();
+  } else {
+    return 0;
+  }
+  if (!type->isIntegerTy() && !type->isPointerTy() && !type->isFloatTy() && !type->isDoubleTy()) return 0;
+  const uint64_t size = layout.getTypeStoreSize(type);
+  if (size != 1 && size != 2 && size != 4 && size != 8) return 0;
+  if (type->isIntegerTy() && type->getIntegerBitWidth() != size * 8 && type->getIntegerBitWidth() != 1) return 0;
+  return align.value() >= size ? static_cast<unsigned>(size) : 0;
+}
+
+// How many bytes an access of another kind touches: at most, from its pointer.
+llvm::Value* bytes_of(HookEmitter& emit, const Access& access) {
+  if (access.size != 0) return emit.size(access.size);
+  if (const auto* memory = llvm::dyn_cast<llvm::AnyMemIntrinsic>(access.instruction))
+    return emit.builder().CreateZExtOrTrunc(memory->getLength(), emit.builder().getInt64Ty());
+  return emit.size(64);
+}
+
+class FlowInstrumentation {
+ public:
+  FlowInstrumentation(const Program& program, llvm::Module& module, const EffectsTable& effects)
+      : program_(program),
+        module_(module),
+        effects_(effects),
+        sharing_(analyse_sharing(module, effects, {.foreign_callers = program.has_foreign_callers()})) {}
+
+  void apply() {
+    const std::vector<llvm::Function*> functions = instrumentable_functions(module_);
+    const llvm::DenseSet<const llvm::Function*> hooked(functions.begin(), functions.end());
+    llvm::MapVector<llvm::Instruction*, llvm::SmallVector<Access, 2>> accesses;
+    for (const Access& access : sharing_.accesses)
+      if (access.sharing == Sharing::shared && hooked.contains(access.instruction->getFunction()))
+        accesses[const_cast<llvm::Instruction*>(access.instruction)].push_back(access);
+    std::vector<llvm::CallBase*> calls;
+    for (llvm::Function* function : functions)
+      for (llvm::Instruction& instruction : llvm::instructions(*function))
+        if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+            call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call))
+          calls.push_back(call);
+    const ControlHooks ranges(module_);
+    FlowHooks hooks(module_);
+    add_calls(calls, ranges, hooks);
+    for (auto& [instruction, of_one] : accesses) add_access(*instruction, of_one, ranges, hooks);
+    for (llvm::Function* function : functions) forget_memory_attributes(*function);
+    for (llvm::CallBase* call : calls) forget_memory_attributes(*call);
+  }
+
+ private:
+  void add_access(llvm::Instruction& instruction, llvm::ArrayRef<Access> of_one, const ControlHooks& ranges,
+                  FlowHooks& hooks) {
+    llvm::Value* pointer = const_cast<llvm::Value*>(of_one[0].pointer);
+    if (pointer->getType()->getScalarType()->getPointerAddressSpace() != 0) return;
+    if (const unsigned size = small_size(instruction)) return hooks.add_small(instruction, pointer, size);
+    HookEmitter emit(program_, ranges, instruction);
+    for (const Access& access : of_one) add_ranges(emit, access);
+    hooks.begin(emit.builder());
+    llvm::IRBuilder<> after(instruction.getNextNode());
+    after.SetCurrentDebugLocation(hook_location(instruction));
+    hooks.end(after);
+    if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      note_result(hooks, after, update);
+    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      note_result(hooks, after, after.CreateExtractValue(exchange, 0));
+    }
+  }
+
+  void note_result(FlowHooks& hooks, llvm::IRBuilder<>& builder, llvm::Value* value) {
+    const uint64_t size = module_.getDataLayout().getTypeStoreSize(value->getType());
+    if (size <= 8 && llvm::isPowerOf2_64(size) && !value->getType()->isVectorTy())
+      hooks.note_value(builder, value, static_cast<unsigned>(size));
+  }
+
+  // Gather and scatter: a range for each lane (16 at most: the rest is left out).
+  void add_ranges(HookEmitter& emit, const Access& access) {
+    llvm::Value* pointer = const_cast<llvm::Value*>(access.pointer);
+    const bool writes = access.kind != AccessKind::read;
+    const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(pointer->getType());
+    if (lanes == nullptr) return emit.range(pointer, bytes_of(emit, access), nullptr, writes);
+    for (unsigned i = 0; i < lanes->getNumElements(); ++i)
+      emit.range(emit.builder().CreateExtractElement(pointer, i), emit.size(8), nullptr, writes);
+  }
+
+  void add_calls(llvm::ArrayRef<llvm::CallBase*> calls, const ControlHooks& ranges, FlowHooks& hooks) {
+    llvm::DenseMap<const llvm::CallBase*, std::pair<size_t, size_t>> places;
+    for (size_t i = 0; i < sharing_.argument_accesses.size(); ++i)
+      ++places.try_emplace(sharing_.argument_accesses[i].call, i, 0).first->second.second;
+    for (llvm::CallBase* call : calls) {
+      const auto [first, number] = places.lookup(call);
+      add_call(*call, llvm::ArrayRef(sharing_.argument_accesses).slice(first, number), ranges, hooks);
+    }
+  }
+
+  void add_call(llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> arguments, const ControlHooks& ranges,
+                FlowHooks& hooks) {
+    HookEmitter emit(program_, ranges, call);
+    if (call.isInlineAsm()) {
+      if (!assembly_touches_memory(call)) return;
+      emit_library_state(emit);
+      hooks.begin(emit.builder());
+      return end_behind(call, hooks);
+    }
+    add_by_value(emit, call, arguments, hooks);
+    const CallInfo info = classify_call(call, effects_);
+    const FlowCall how = flow_call(info);
+    if (how == FlowCall::none) return;
+    const bool ranges_given = info.effects != nullptr && emit_ranges(emit, call, arguments).any;
+    if (how == FlowCall::state || how == FlowCall::before) emit_library_state(emit);
+    const bool output = library_object(info) == LibraryObject::output;
+    if (output) emit_output_state(emit);
+    if (how == FlowCall::inside && !ranges_given && !output) return;
+    const bool held = (how == FlowCall::inside || how == FlowCall::state) && !call.isMustTailCall() &&
+                      !call.doesNotReturn();
+    hooks.begin(emit.builder());
+    if (held)
+      end_behind(call, hooks);
+    else
+      hooks.end(emit.builder());
+  }
+
+  // What the program's code copies for the callee.
+  void add_by_value(HookEmitter& emit, const llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> arguments,
+                    FlowHooks& hooks) {
+    bool any = false;
+    for (const ArgumentAccess& access : arguments) {
+      if (access.effect != nullptr || access.sharing != Sharing::shared) continue;
+      const uint64_t size = module_.getDataLayout().getTypeAllocSize(call.getParamByValType(access.argument));
+      emit.range(call.getArgOperand(access.argument), emit.size(size), nullptr, false);
+      any = true;
+    }
+    if (!any) return;
+    hooks.begin(emit.builder());
+    hooks.end(emit.builder());
+  }
+
+  // What stands for the state of libraries that the effects table does not name.
+  void emit_library_state(HookEmitter& emit) { emit.range(state("heddle_flow_library"), emit.size(8), nullptr, true); }
+  void emit_output_state(HookEmitter& emit) { emit.range(state("heddle_flow_output"), emit.size(8), nullptr, true); }
+
+  llvm::GlobalVariable* state(const char* name) {
+    if (llvm::GlobalVariable* there = module_.getNamedGlobal(name)) return there;
+    llvm::Type* word = llvm::Type::getInt64Ty(module_.getContext());
+    auto* made = new llvm::GlobalVariable(module_, word, false, llvm::GlobalValue::InternalLinkage,
+                                          llvm::ConstantInt::get(word, 0), name);
+    made->setAlignment(llvm::Align(64));
+    return made;
+  }
+
+  void end_behind(llvm::CallBase& call, FlowHooks& hooks) {
+    llvm::SmallVector<llvm::Instruction*, 2> places;
+    if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
+      llvm::BasicBlock* next = invoke->getNormalDest();
+      if (next->getSinglePredecessor() == nullptr) next = llvm::SplitEdge(invoke->getParent(), next);
+      places.push_back(&*next->getFirstInsertionPt());
+      llvm::BasicBlock* pad = invoke->getUnwindDest();
+      if (ended_.insert(pad).second && pad->isLandingPad()) places.push_back(&*pad->getFirstInsertionPt());
+    } else if (call.getNextNode() != nullptr) {
+      places.push_back(call.getNextNode());
+    }
+    for (llvm::Instruction* place : places) {
+      llvm::IRBuilder<> builder(place);
+      builder.SetCurrentDebugLocation(hook_location(call));
+      hooks.end(builder);
+    }
+  }
+
+  const Program& program_;
+  llvm::Module& module_;
+  const EffectsTable& effects_;
+  SharingResult sharing_;
+  llvm::DenseSet<const llvm::BasicBlock*> ended_;
+};
+
+}  // namespace
+
+Result<void> instrument_flow(const Program& program, llvm::Module& module) {
+  const EffectsTable effects = HEDDLE_TRY(EffectsTable::load());
+  return instrument_flow(program, module, effects);
+}
+
+Result<void> instrument_flow(const Program& program, llvm::Module& module, const EffectsTable& effects) {
+  FlowInstrumentation(program, module, effects).apply();
+  return verify_instrumented(module, "flow");
+}
+
+}  // namespace heddle

@@ -1,0 +1,69 @@
+#include "instrument/flow_calls.h"
+
+#include <llvm/ADT/StringSet.h>
+
+namespace heddle {
+namespace {
+
+// The runtime defines these and makes their events itself (runtime/flow/calls.c), or the kernel is asked by a trap.
+bool is_system_call(llvm::StringRef name) {
+  static const llvm::StringSet<> names = {
+      "read",          "write",         "readv",       "writev",   "recv",        "recvfrom",  "recvmsg",
+      "send",          "sendto",        "sendmsg",     "poll",     "ppoll",       "select",    "pselect",
+      "epoll_wait",    "epoll_pwait",   "epoll_ctl",   "pread",    "pread64",     "preadv",    "pwrite",
+      "pwrite64",      "accept",        "accept4",     "connect",  "bind",        "listen",    "socket",
+      "open",          "open64",        "openat",      "close",    "fcntl",       "ioctl",     "stat",
+      "fstat",         "lstat",         "lseek",       "time",     "gettimeofday", "clock_gettime", "nanosleep",
+      "clock_nanosleep", "usleep",      "sleep",       "sched_yield", "getpid",   "gettid",    "getrandom",
+      "pipe",          "pipe2",         "dup",         "dup2",     "getsockopt",  "setsockopt", "getsockname",
+      "getpeername",   "shutdown",      "eventfd",     "epoll_create", "epoll_create1", "clock", "times",
+      "syscall",       "mmap",          "mmap64",      "munmap",   "mprotect",    "madvise",   "wait", "waitpid",
+      "kill",          "raise",         "pthread_kill", "sigaction", "signal",    "sigprocmask", "pthread_sigmask",
+      "exit",          "_exit",         "_Exit",       "quick_exit", "abort",     "fork",      "pause"};
+  return names.contains(name);
+}
+
+bool is_seed(llvm::StringRef name) {
+  return name == "srand" || name == "srandom" || name == "srand48";
+}
+
+}  // namespace
+
+FlowCall flow_call(const CallInfo& info) {
+  switch (info.cls) {
+    case CallClass::inside:
+    case CallClass::intrinsic:
+    case CallClass::inline_assembly:
+    case CallClass::synchronisation:
+    case CallClass::indirect:
+      return FlowCall::none;
+    case CallClass::allocation:
+      // strdup reads a string; the events of malloc and free are the runtime's.
+      return info.effects->allocation == AllocationKind::allocate && !info.effects->memory.empty() ? FlowCall::inside
+                                                                                                   : FlowCall::none;
+    case CallClass::unknown_external:
+      return FlowCall::before;
+    case CallClass::known_external:
+      break;
+  }
+  const llvm::StringRef name = info.callee->getName();
+  if (is_system_call(name)) return FlowCall::none;
+  if (!info.effects->calls.empty() || info.effects->no_return) return FlowCall::before;
+  if (info.effects->pure) return info.effects->memory.empty() ? FlowCall::none : FlowCall::inside;
+  if (is_seed(name)) return FlowCall::state;
+  if (library_object(info) == LibraryObject::output) return FlowCall::inside;
+  for (const MemoryEffect& effect : info.effects->memory)
+    if (effect.extent.kind == Extent::Kind::object || effect.extent.kind == Extent::Kind::reachable)
+      return FlowCall::inside;
+  if (info.effects->blocks) return FlowCall::before;
+  return info.effects->input ? FlowCall::state : info.effects->memory.empty() ? FlowCall::none : FlowCall::inside;
+}
+
+LibraryObject library_object(const CallInfo& info) {
+  static const llvm::StringSet<> names = {"printf", "puts", "putchar", "vprintf", "putchar_unlocked", "__printf_chk",
+                                          "perror"};
+  return info.callee != nullptr && names.contains(info.callee->getName()) ? LibraryObject::output
+                                                                          : LibraryObject::none;
+}
+
+}  // namespace heddle

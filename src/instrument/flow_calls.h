@@ -1,0 +1,20 @@
+// Which calls of library functions are events of a flow recording, and whether the call is inside its event.
+#pragma once
+
+#include "program/calls.h"
+
+namespace heddle {
+
+enum class FlowCall {
+  none,    // no event, or the runtime makes it (synchronisation, allocation, what brings data in)
+  inside,  // the event is about the ranges of the call and lasts as long as the call
+  state,   // the same, and about the state of libraries as a whole
+  before,  // an event of its own before the call, about the state of libraries: the call may wait, or call the program
+};
+FlowCall flow_call(const CallInfo& info);
+
+// What a function works on without being given it.
+enum class LibraryObject { none, output };
+LibraryObject library_object(const CallInfo& info);
+
+}  // namespace heddle

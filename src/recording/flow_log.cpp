@@ -1,0 +1,131 @@
+#include "recording/flow_log.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/files.h"
+#include "recording/recording_info.h"
+
+namespace heddle {
+namespace {
+
+class Stream {
+ public:
+  explicit Stream(std::string_view bytes) : rest_(bytes) {}
+
+  bool at_end() const { return rest_.empty(); }
+  bool failed() const { return failed_; }
+  size_t left() const { return rest_.size(); }
+
+  uint8_t byte() {
+    if (rest_.empty()) return failed_ = true, uint8_t{0};
+    const auto byte = static_cast<uint8_t>(rest_[0]);
+    rest_.remove_prefix(1);
+    return byte;
+  }
+  uint64_t number() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const uint8_t next = byte();
+      value |= uint64_t{next & 0x7fu} << shift;
+      if (next < 0x80) return value;
+    }
+    failed_ = true;
+    return 0;
+  }
+  int64_t signed_number() {
+    const uint64_t value = number();
+    return static_cast<int64_t>(value >> 1 ^ (0 - (value & 1)));
+  }
+  void skip(uint64_t bytes) {
+    if (bytes > rest_.size())
+      failed_ = true;
+    else
+      rest_.remove_prefix(bytes);
+  }
+
+ private:
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+void read_stream(std::string_view bytes, FlowThread& thread) {
+  Stream stream(bytes);
+  uint64_t number = 0;
+  std::vector<uint64_t> last(HEDDLE_FLOW_SLOTS);
+  while (!stream.at_end()) {
+    const size_t at = bytes.size() - stream.left();
+    const uint8_t tag = stream.byte();
+    if (tag == HEDDLE_FLOW_edge) {
+      number += stream.number();
+      const uint64_t slot = stream.number();
+      const int64_t step = stream.signed_number();
+      if (!stream.failed() && slot < HEDDLE_FLOW_SLOTS) {
+        const uint64_t after = last[slot] += static_cast<uint64_t>(step);
+        thread.edges.push_back({.number = number, .slot = static_cast<uint32_t>(slot), .after = after});
+        continue;
+      }
+    } else if (tag == HEDDLE_FLOW_outside) {
+      stream.number();  // event
+      stream.number();  // what
+      stream.signed_number();
+      const uint64_t size = stream.number();
+      stream.skip(size);
+      if (!stream.failed()) {
+        ++thread.outside;
+        thread.outside_bytes += size;
+        continue;
+      }
+    }
+    thread.damage = fmt::format("the entry at byte {} is damaged", HEDDLE_FLOW_PAGE + at);
+    return;
+  }
+}
+
+}  // namespace
+
+bool is_flow_recording(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / kFlowPlanFile, ignored) &&
+         fs::is_regular_file(folder / kRecordingFile, ignored);
+}
+
+Result<FlowThread> read_flow_log(const fs::path& file) {
+  const std::string bytes = HEDDLE_TRY(read_file(file));
+  heddle_flow_thread head{};
+  if (bytes.size() < HEDDLE_FLOW_PAGE)
+    return Error{.what = "this is no log of a flow recording: it is too short", .where = file};
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.magic != HEDDLE_FLOW_MAGIC || head.format != HEDDLE_FLOW_FORMAT || head.slot >= HEDDLE_FLOW_SLOTS)
+    return Error{.what = "this is no log of a flow recording of this version", .where = file};
+  head.name[sizeof head.name - 1] = 0;
+  FlowThread thread{.name = head.name, .slot = head.slot, .ended = head.ended != 0, .hash = head.hash};
+  const uint64_t state = head.status & ((1u << HEDDLE_FLOW_STATE_BITS) - 1);
+  thread.events = head.status >> HEDDLE_FLOW_STATE_BITS;
+  thread.in_an_event = state != HEDDLE_FLOW_done && thread.events > 0;
+  if (thread.in_an_event) --thread.events;
+  thread.handed_over = head.handed_over;
+  thread.barriers = head.barriers;
+  thread.stop = head.stop;
+  thread.stream_bytes = head.used;
+  const std::string_view stream = std::string_view(bytes).substr(HEDDLE_FLOW_PAGE);
+  if (head.used > stream.size()) thread.damage = "the file ends too early";
+  read_stream(stream.substr(0, head.used), thread);
+  return thread;
+}
+
+Result<std::vector<FlowThread>> read_flow_logs(const fs::path& folder) {
+  std::vector<FlowThread> threads;
+  std::error_code code;
+  for (fs::directory_iterator at(folder / kThreadsFolder, code), end; !code && at != end; at.increment(code))
+    if (at->path().extension() == ".flow") threads.push_back(HEDDLE_TRY(read_flow_log(at->path())));
+  std::ranges::sort(threads, {}, &FlowThread::slot);
+  for (size_t i = 1; i < threads.size(); ++i)
+    if (threads[i].slot == threads[i - 1].slot)
+      return Error{.what = "two threads of the recording have the same number", .where = folder};
+  return threads;
+}
+
+}  // namespace heddle

@@ -1,0 +1,46 @@
+// The files threads/NAME.flow of a flow recording (abi/flow.h): how far each thread came, and which of its events came
+// after which of other threads. Every byte may be wrong: a file is read up to its first mistake, which is said.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "abi/flow.h"
+#include "base/result.h"
+
+namespace heddle {
+
+constexpr std::string_view kFlowPlanFile = "flow";
+constexpr std::string_view kFlowStepsFile = "steps";
+constexpr std::string_view kFlowRecordedLink = "recorded";
+
+// Event `number` of the thread came after event `after` of the thread with this slot.
+struct FlowEdge {
+  uint64_t number = 0;
+  uint32_t slot = 0;
+  uint64_t after = 0;
+  friend bool operator==(const FlowEdge&, const FlowEdge&) = default;
+};
+
+struct FlowThread {
+  std::string name;
+  uint32_t slot = 0;
+  uint64_t events = 0;       // that it has done
+  bool in_an_event = false;  // the run ended while it was at the next
+  bool ended = false;        // by itself
+  uint64_t hash = 0;         // of the values that its events read
+  uint64_t stream_bytes = 0, outside = 0, outside_bytes = 0;
+  uint64_t handed_over = 0, barriers = 0;
+  uint32_t stop = 0;   // errno of why the stream ends early; 0: it does not
+  std::string damage;  // empty: none
+  std::vector<FlowEdge> edges;
+};
+
+bool is_flow_recording(const std::filesystem::path& folder);
+Result<FlowThread> read_flow_log(const std::filesystem::path& file);
+// Of a recording's folder, in order of slots.
+Result<std::vector<FlowThread>> read_flow_logs(const std::filesystem::path& folder);
+
+}  // namespace heddle

@@ -1,0 +1,148 @@
+/* What the files of the flow runtime share (abi/flow.h says what it is about).
+ *
+ *   shadow.c    events: who owns which memory, edges
+ *   stream.c    a thread's file
+ *   outside.c   results from outside: recorded, and given back in a replay
+ *   turns.c     replay: one thread at a time, in the order of the steps
+ *   heap.c      malloc and its kin; places.c: where stacks and mappings lie
+ *   threads.c   beginning and end of threads and of the process
+ *   sync.c, once.c   synchronisation functions
+ *   system.c, system_calls.c, calls.c   what the kernel answers
+ *
+ * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike that one,
+ * this runtime synchronises: the order of accesses is what it records (D3 holds for path recording only).
+ */
+#ifndef HEDDLE_RUNTIME_FLOW_H
+#define HEDDLE_RUNTIME_FLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/flow.h"
+#include "runtime/record/runtime.h"
+
+#define LOAD(at) __atomic_load_n(at, __ATOMIC_ACQUIRE)
+#define STORE(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
+
+enum fl_mode { FL_OFF, FL_RECORD, FL_REPLAY };
+
+/* A thread as others see it. */
+struct fl_shared {
+  struct heddle_flow_thread* head; /* null: no thread has had this slot */
+  uint64_t handle;                 /* pthread_t */
+  const void* starting;            /* struct rt_thread that is to get it */
+  uint32_t creator;
+  uint64_t created, last;          /* number of the creator's event; of its own last one */
+  uint32_t go;                     /* replay: a futex */
+  uint64_t place;                  /* next free byte for mappings */
+};
+
+/* A range that the next event touches. */
+struct fl_range {
+  uint64_t begin, end; /* addresses */
+  bool writes;
+};
+#define FL_RANGES 16
+#define FL_SIZES 256
+
+/* A thread as it sees itself. */
+struct fl_local {
+  uint32_t slot;
+  uint64_t seen[HEDDLE_FLOW_SLOTS]; /* the latest event of each other thread that is known to come before */
+  uint64_t last_edge;               /* number of the event of the last edge */
+  uint64_t edge_base[HEDDLE_FLOW_SLOTS];
+  uint64_t last_outside;
+  /* stream */
+  uint8_t *window, *next, *end;
+  uint64_t window_at;
+  int file;
+  /* the event under way, if it works under locks */
+  struct fl_range ranges[FL_RANGES];
+  uint32_t range_count, held_count;
+  bool open, direct;
+  uint64_t* after; /* words for when it is done */
+  uint64_t after_room;
+  /* replay */
+  uint64_t remaining, last_event;
+  bool has_turn, fails;
+  const uint8_t *given, *given_end;
+  uint64_t given_outside;
+  /* heap */
+  uint64_t heap_next, heap_end;
+  void* free[FL_SIZES];
+  uint32_t depth; /* > 0: the runtime itself is at work: nothing is recorded */
+  uint32_t creating; /* slot of the thread that is being made */
+};
+
+struct fl_globals {
+  enum fl_mode mode;
+  bool sequences, locks;
+  uint32_t slots; /* given out */
+  struct fl_shared threads[HEDDLE_FLOW_SLOTS];
+};
+extern struct fl_globals fl;
+extern RT_TLS struct heddle_flow_thread* heddle_flow_self;
+extern RT_TLS struct fl_local* fl_local;
+extern struct heddle_flow_thread fl_nobody;
+
+static inline bool fl_active(void) {
+  return fl_local != NULL && fl.mode != FL_OFF && fl_local->depth == 0;
+}
+static inline uint64_t fl_number(void) {
+  return heddle_flow_self->status >> HEDDLE_FLOW_STATE_BITS;
+}
+
+/* ---- shadow.c */
+void fl_shadow_init(void);
+/* One event that changes the object; what it is about happens between these. */
+void fl_begin_object(const void* object);
+void fl_end_event(void);
+static inline void fl_object_event(const void* object) {
+  fl_begin_object(object);
+  fl_end_event();
+}
+/* One event that comes after an event of another thread. */
+void fl_event_after(uint32_t slot, uint64_t number);
+void fl_clear_event(void* at, uint64_t size);
+void fl_write_event(void* to, const void* from, uint64_t size); /* a copy into memory of the program */
+
+/* ---- stream.c */
+bool fl_open_stream(struct fl_local* local, const struct rt_thread* thread);
+void fl_append(const void* data, uint64_t size);
+void fl_commit(void);
+uint8_t* fl_put(uint8_t* to, uint64_t value);
+static inline uint64_t fl_zigzag(int64_t value) {
+  return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+void fl_note_edge(uint32_t slot, uint64_t number);
+void* fl_map_file(const char* name, uint64_t* size); /* of the folder, to read; null if it is not there */
+
+/* ---- outside.c */
+void fl_note(uint32_t what, int64_t result, const void* bytes, uint64_t size);
+void fl_note_parts(uint32_t what, int64_t result, const void* first, uint64_t size, uint64_t more);
+int64_t fl_peek(uint32_t what, const uint8_t** bytes);
+/* Gives the next result back; what it is must be as expected. */
+int64_t fl_given(uint32_t what, const uint8_t** bytes, uint64_t* size);
+/* Whether the next result is of this kind and of the present event. */
+bool fl_next_is(uint32_t what);
+_Noreturn void fl_diverged(const char* what, int64_t expected, int64_t found);
+
+/* ---- turns.c */
+void fl_turns_init(void);
+void fl_turn(void);      /* an event begins */
+void fl_turn_done(void); /* it has been performed */
+void fl_thread_over(void);
+void fl_wait_for_all(void);
+bool fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t* events);
+
+/* ---- places.c */
+uint64_t fl_place(uint64_t size); /* addresses for a mapping of this thread */
+uint64_t fl_slot_base(uint32_t slot);
+
+/* ---- heap.c */
+void fl_heap_begin(struct fl_local* local);
+
+/* ---- system.c */
+void fl_system_init(void);
+long fl_system_call(long number, const long a[6]);
+#endif

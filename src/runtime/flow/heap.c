@@ -1,0 +1,182 @@
+/* The heap. The address of a block follows from what its own thread has allocated and freed before, never from other
+ * threads: each thread takes new blocks from its own part of the address space, and keeps what it frees, whoever had
+ * allocated it. No lock, and the same addresses in a replay.
+ *
+ * A block has 16 bytes before it: its size class, and for aligned blocks where it really begins.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/flow/flow.h"
+
+struct head {
+  uint32_t size_class;
+  uint32_t offset; /* from the real beginning to this head */
+  uint64_t magic;
+};
+#define MAGIC 0x70616568656c6468ull
+#define FREED 0x6565726665686468ull
+#define SMALL_STEP 16
+#define SMALL_CLASSES 64 /* up to 1024 bytes */
+
+/* Eight classes for each doubling. */
+static uint32_t class_of(uint64_t size) {
+  if (size <= SMALL_STEP * SMALL_CLASSES) return (uint32_t)((size + SMALL_STEP - 1) / SMALL_STEP);
+  const uint32_t top = 63 - (uint32_t)__builtin_clzll(size - 1);
+  const uint64_t step = 1ull << (top - 3);
+  return SMALL_CLASSES + (top - 10) * 8 + (uint32_t)((size - 1 - (1ull << top)) / step) + 1;
+}
+
+static uint64_t size_of(uint32_t c) {
+  if (c <= SMALL_CLASSES) return (uint64_t)c * SMALL_STEP;
+  const uint32_t top = 10 + (c - SMALL_CLASSES - 1) / 8, part = (c - SMALL_CLASSES - 1) % 8 + 1;
+  return (1ull << top) + part * (1ull << (top - 3));
+}
+
+/* Before the first thread is known, and for threads that foreign code makes. */
+static struct fl_local common = {.slot = HEDDLE_FLOW_SLOTS - 1};
+static bool common_busy;
+
+void fl_heap_begin(struct fl_local* local) {
+  local->heap_next = fl_slot_base(local->slot) + HEDDLE_FLOW_SLOT_SIZE / 2;
+  local->heap_end = local->heap_next + HEDDLE_FLOW_SLOT_SIZE / 2;
+  RT_SYS6(SYS_mmap, local->heap_next, local->heap_end - local->heap_next, PROT_READ | PROT_WRITE,
+          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+static struct fl_local* lock_heap(void) {
+  if (fl_local != NULL) return fl_local;
+  while (__atomic_exchange_n(&common_busy, true, __ATOMIC_ACQUIRE)) RT_SYS0(SYS_sched_yield);
+  if (common.heap_next == 0) fl_heap_begin(&common);
+  return &common;
+}
+
+static void unlock_heap(const struct fl_local* local) {
+  if (local == &common) __atomic_store_n(&common_busy, false, __ATOMIC_RELEASE);
+}
+
+static struct head* head_of(void* block) {
+  return (struct head*)block - 1;
+}
+
+static void* allocate(uint64_t size, bool zero) {
+  if (size > HEDDLE_FLOW_SLOT_SIZE / 4) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  const uint32_t c = class_of(size == 0 ? 1 : size);
+  struct fl_local* const local = lock_heap();
+  void* block = local->free[c];
+  if (block != NULL) {
+    local->free[c] = *(void**)block;
+    unlock_heap(local);
+    head_of(block)->magic = MAGIC;
+    if (zero) fl_clear_event(block, size);
+    return block;
+  }
+  const uint64_t bytes = size_of(c) + sizeof(struct head);
+  if (local->heap_end - local->heap_next < bytes) {
+    unlock_heap(local);
+    errno = ENOMEM;
+    return NULL;
+  }
+  struct head* const head = (struct head*)local->heap_next;
+  local->heap_next += bytes;
+  unlock_heap(local);
+  *head = (struct head){.size_class = c, .offset = 0, .magic = MAGIC};
+  return head + 1;
+}
+
+static void* begin_of(void* block) {
+  return (char*)block - head_of(block)->offset;
+}
+
+void* malloc(size_t size) {
+  return allocate(size, false);
+}
+
+void* calloc(size_t count, size_t size) {
+  uint64_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return allocate(bytes, true);
+}
+
+static void refuse(uint64_t magic) { /* as libc does */
+  const char* const text = magic == FREED ? "free(): double free detected\n" : "free(): invalid pointer\n";
+  RT_SYS3(SYS_write, 2, text, strlen(text));
+  abort();
+}
+
+void free(void* block) {
+  if (block == NULL) return;
+  if (head_of(block)->magic != MAGIC) refuse(head_of(block)->magic);
+  void* const begin = begin_of(block);
+  struct head* const head = head_of(begin);
+  head_of(block)->magic = head->magic = FREED;
+  struct fl_local* const local = lock_heap();
+  /* Somebody may still read there: an event like any other. */
+  fl_write_event(begin, &local->free[head->size_class], sizeof(void*));
+  local->free[head->size_class] = begin;
+  unlock_heap(local);
+}
+
+size_t malloc_usable_size(void* block) {
+  if (block == NULL) return 0;
+  return size_of(head_of(begin_of(block))->size_class) - head_of(block)->offset;
+}
+
+void* realloc(void* block, size_t size) {
+  if (block == NULL) return malloc(size);
+  const size_t have = malloc_usable_size(block);
+  if (size != 0 && size <= have && size >= have / 2) return block;
+  void* const other = malloc(size);
+  if (other == NULL) return NULL;
+  memcpy(other, block, have < size ? have : size);
+  free(block);
+  return other;
+}
+
+void* reallocarray(void* block, size_t count, size_t size) {
+  uint64_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return realloc(block, bytes);
+}
+
+static void* aligned(size_t alignment, size_t size) {
+  if (alignment <= 16) return malloc(size);
+  char* const block = malloc(size + alignment + sizeof(struct head));
+  if (block == NULL) return NULL;
+  const uint64_t at = ((uint64_t)(uintptr_t)block + alignment - 1) & ~(uint64_t)(alignment - 1);
+  if (at == (uint64_t)(uintptr_t)block) return block;
+  struct head* const head = head_of((void*)at);
+  *head = (struct head){.size_class = 0, .offset = (uint32_t)(at - (uint64_t)(uintptr_t)block), .magic = MAGIC};
+  return (void*)at;
+}
+
+void* memalign(size_t alignment, size_t size) {
+  return aligned(alignment, size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+  return aligned(alignment, size);
+}
+void* valloc(size_t size) {
+  return aligned(4096, size);
+}
+void* pvalloc(size_t size) {
+  return aligned(4096, (size + 4095) & ~4095ull);
+}
+int posix_memalign(void** to, size_t alignment, size_t size) {
+  if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) return EINVAL;
+  void* const block = aligned(alignment, size);
+  if (block == NULL) return ENOMEM;
+  *to = block;
+  return 0;
+}

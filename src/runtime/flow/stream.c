@@ -1,0 +1,128 @@
+/* A thread's file: its first page is the thread's state, so that nothing is lost however the process ends; the stream
+ * behind it is written through a window that moves on. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/flow/flow.h"
+
+#define WINDOW (1ull << 20)
+
+static bool failed(long result) {
+  return result < 0 && result > -4096;
+}
+
+static bool next_window(struct fl_local* local) {
+  if (local->file < 0) return false;
+  if (local->window != NULL) {
+    RT_SYS2(SYS_munmap, local->window, WINDOW);
+    local->window_at += WINDOW;
+  }
+  const uint64_t at = HEDDLE_FLOW_PAGE + local->window_at;
+  long result = RT_SYS2(SYS_ftruncate, local->file, at + WINDOW);
+  if (!failed(result))
+    result = RT_SYS6(SYS_mmap, NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, local->file, at);
+  if (failed(result)) {
+    heddle_flow_self->stop = (uint32_t)-result;
+    local->window = local->next = local->end = NULL;
+    local->file = -1;
+    return false;
+  }
+  local->window = local->next = (uint8_t*)result;
+  local->end = local->window + WINDOW;
+  return true;
+}
+
+bool fl_open_stream(struct fl_local* local, const struct rt_thread* thread) {
+  char path[RT_PATH_SIZE];
+  local->file = -1;
+  rt_log_path(&thread->log, ".flow", path);
+  const long fd = RT_SYS4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (failed(fd)) return false;
+  /* Far from the numbers that the program gets. */
+  const long moved = RT_SYS3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
+  long result = moved;
+  if (!failed(moved)) {
+    RT_SYS1(SYS_close, fd);
+    local->file = (int)moved;
+    result = RT_SYS2(SYS_ftruncate, moved, HEDDLE_FLOW_PAGE);
+  }
+  if (!failed(result))
+    result = RT_SYS6(SYS_mmap, NULL, HEDDLE_FLOW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, local->file, 0);
+  if (failed(result)) return false;
+  struct heddle_flow_thread* const head = (struct heddle_flow_thread*)result;
+  head->format = HEDDLE_FLOW_FORMAT;
+  head->slot = local->slot;
+  head->tag = HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0) >> HEDDLE_FLOW_LOW_BITS;
+  if (fl.mode == FL_REPLAY || !fl.sequences) head->tag = ~0ull; /* nothing is without a hook */
+  strcpy(head->name, thread->name);
+  RT_ORDER();
+  head->magic = HEDDLE_FLOW_MAGIC;
+  heddle_flow_self = head;
+  return true;
+}
+
+void fl_append(const void* data, uint64_t size) {
+  struct fl_local* const local = fl_local;
+  const uint8_t* from = data;
+  while (size > 0) {
+    if (local->next == local->end && !next_window(local)) return;
+    uint64_t piece = (uint64_t)(local->end - local->next);
+    if (piece > size) piece = size;
+    memcpy(local->next, from, piece);
+    local->next += piece;
+    from += piece;
+    size -= piece;
+  }
+}
+
+/* What was appended counts from now on. */
+void fl_commit(void) {
+  const struct fl_local* const local = fl_local;
+  if (local->window == NULL) return;
+  RT_ORDER();
+  *(volatile uint64_t*)&heddle_flow_self->used = local->window_at + (uint64_t)(local->next - local->window);
+}
+
+uint8_t* fl_put(uint8_t* to, uint64_t value) {
+  return rt_varint(to, value);
+}
+
+void fl_note_edge(uint32_t slot, uint64_t number) {
+  struct fl_local* const local = fl_local;
+  const uint64_t mine = fl_number();
+  uint8_t entry[40];
+  uint8_t* to = entry;
+  *to++ = HEDDLE_FLOW_edge;
+  to = fl_put(to, mine - local->last_edge);
+  to = fl_put(to, slot);
+  to = fl_put(to, fl_zigzag((int64_t)(number - local->edge_base[slot])));
+  local->last_edge = mine;
+  local->edge_base[slot] = number;
+  ++heddle_flow_self->edges;
+  fl_append(entry, (uint64_t)(to - entry));
+  fl_commit();
+}
+
+void* fl_map_file(const char* name, uint64_t* size) {
+  char path[RT_PATH_SIZE];
+  if (strlen(rt.folder) + strlen(name) + 2 > sizeof path) return NULL;
+  strcpy(path, rt.folder);
+  strcat(path, "/");
+  strcat(path, name);
+  const long fd = RT_SYS4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (failed(fd)) return NULL;
+  const long end = RT_SYS3(SYS_lseek, fd, 0, SEEK_END);
+  long at = -1;
+  /* Not where the kernel would put the program's own mappings. */
+  static _Atomic uint64_t place = 0x2f0000000000ull;
+  if (end > 0) {
+    const uint64_t want = __atomic_fetch_add((uint64_t*)&place, ((uint64_t)end + 0x1fff) & ~0xfffull, __ATOMIC_RELAXED);
+    at = RT_SYS6(SYS_mmap, want, end, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
+  }
+  RT_SYS1(SYS_close, fd);
+  if (failed(at)) return NULL;
+  *size = (uint64_t)end;
+  return (void*)at;
+}

@@ -1,0 +1,331 @@
+/* System calls: everything that the kernel tells the program is recorded, and given back in a replay, which then performs
+ * no input and no output but what goes to standard output and error.
+ *
+ * A filter (seccomp) lets calls from libraries trap, so that those inside libc (stdio) come here too; those of the runtime
+ * itself, which are made in the executable, pass. Frequent functions are interposed (calls.c) to save the trap. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+
+#include "runtime/flow/flow.h"
+#include "runtime/flow/system.h"
+
+extern const char __executable_start, etext;
+static int64_t recorded_pid; /* replay: what getpid() says */
+
+static long raw(long number, const long a[6]) {
+  return rt_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* ---- pieces of memory that a call wrote */
+struct piece {
+  void* at;
+  uint64_t size;
+};
+#define PIECES 64
+
+static uint32_t vector_pieces(const struct iovec* vector, uint64_t count, uint64_t bytes, struct piece* out, uint32_t used) {
+  for (uint64_t i = 0; i < count && bytes > 0 && used < PIECES; ++i) {
+    const uint64_t size = vector[i].iov_len < bytes ? vector[i].iov_len : bytes;
+    out[used++] = (struct piece){vector[i].iov_base, size};
+    bytes -= size;
+  }
+  return used;
+}
+
+static uint64_t ioctl_size(unsigned long request) {
+  switch (request) {
+    case FIONREAD:
+      return 4;
+    case TCGETS:
+      return 36;
+    case TIOCGWINSZ:
+      return 8;
+    default:
+      return _IOC_DIR(request) & _IOC_READ ? _IOC_SIZE(request) : 0;
+  }
+}
+
+static uint32_t find_pieces(long number, const long a[6], long result, struct piece* out) {
+  const struct fl_part* const parts = fl_parts_of(number);
+  uint32_t used = 0;
+  for (uint32_t i = 0; parts != NULL && i < FL_PARTS && parts[i].amount != FL_NOTHING; ++i) {
+    const struct fl_part* const part = &parts[i];
+    void* const at = (void*)a[part->argument];
+    if (at == NULL || (result < 0 && !part->on_error)) continue;
+    uint64_t size = 0;
+    switch (part->amount) {
+      case FL_BYTES:
+        size = part->n;
+        break;
+      case FL_RESULT:
+        size = (uint64_t)result * part->n;
+        break;
+      case FL_COUNT:
+        size = (uint64_t)a[part->other] * part->n;
+        break;
+      case FL_BEHIND:
+        if (a[part->other] != 0) size = *(const uint32_t*)a[part->other];
+        if (size > 4096) size = 4096;
+        break;
+      case FL_VECTOR:
+        used = vector_pieces(at, (uint64_t)a[part->other], (uint64_t)result, out, used);
+        continue;
+      case FL_MESSAGE: {
+        struct msghdr* const message = at;
+        used = vector_pieces(message->msg_iov, message->msg_iovlen, (uint64_t)result, out, used);
+        if (used + 4 > PIECES) continue;
+        if (message->msg_name != NULL) out[used++] = (struct piece){message->msg_name, message->msg_namelen};
+        if (message->msg_control != NULL)
+          out[used++] = (struct piece){message->msg_control, message->msg_controllen};
+        out[used++] = (struct piece){&message->msg_flags, sizeof message->msg_flags};
+        continue;
+      }
+      case FL_IOCTL:
+        size = ioctl_size((unsigned long)a[1]);
+        break;
+    }
+    if (size != 0 && used < PIECES) out[used++] = (struct piece){at, size};
+  }
+  return used;
+}
+
+/* Lengths stand before the bytes: in a replay they are not known otherwise. */
+static void note_pieces(long number, long result, const struct piece* pieces, uint32_t count) {
+  uint8_t lengths[PIECES * 10 + 8];
+  uint8_t* to = fl_put(lengths, count);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    to = fl_put(to, pieces[i].size);
+    bytes += pieces[i].size;
+  }
+  fl_note_parts((uint32_t)number, result, lengths, (uint64_t)(to - lengths), bytes);
+  for (uint32_t i = 0; i < count; ++i) fl_append(pieces[i].at, pieces[i].size);
+  fl_commit();
+}
+
+/* The kernel's writes as events. When recording they have happened already. */
+static void write_pieces(const struct piece* pieces, uint32_t count, const uint8_t* bytes) {
+  for (uint32_t i = 0; i < count; ++i) {
+    fl_write_event(pieces[i].at, bytes != NULL ? (const void*)bytes : pieces[i].at, pieces[i].size);
+    if (bytes != NULL) bytes += pieces[i].size;
+  }
+}
+
+static uint64_t take_number(const uint8_t** at) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const uint8_t byte = *(*at)++;
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return value;
+}
+
+/* ---- recording */
+/* What others may look at is to change inside the event: so the kernel writes elsewhere first. */
+static long read_apart(long number, const long a[6], struct piece* piece) {
+  static RT_TLS uint8_t* apart;
+  if (apart == NULL) apart = rt_map_memory(65536);
+  if (apart == NULL) rt_no_memory();
+  long b[6];
+  memcpy(b, a, sizeof b);
+  b[1] = (long)apart;
+  *piece = (struct piece){(void*)a[1], 0};
+  const long result = raw(number, b);
+  if (result > 0) {
+    piece->size = (uint64_t)result;
+    fl_write_event((void*)a[1], apart, (uint64_t)result);
+  }
+  return result;
+}
+
+static long record_call(long number, const long a[6]) {
+  struct piece pieces[PIECES];
+  long result;
+  if ((number == SYS_read || number == SYS_pread64) && a[2] <= 65536 && a[1] != 0) {
+    result = read_apart(number, a, pieces);
+    note_pieces(number, result, pieces, result > 0 ? 1 : 0);
+    return result;
+  }
+  result = raw(number, a);
+  const uint32_t count = find_pieces(number, a, result, pieces);
+  write_pieces(pieces, count, NULL);
+  note_pieces(number, result, pieces, count);
+  return result;
+}
+
+/* ---- replay */
+static void show_output(long number, const long a[6], long result) {
+  if (result <= 0 || (a[0] != 1 && a[0] != 2)) return;
+  if (number == SYS_write) RT_SYS3(SYS_write, a[0], a[1], result);
+  if (number == SYS_writev) RT_SYS3(SYS_writev, a[0], a[1], a[2]);
+}
+
+/* The result stands behind the events of its pieces: so look before them. */
+static long replay_call(long number, const long a[6]) {
+  const uint8_t* bytes = NULL;
+  int64_t result = fl_peek((uint32_t)number, &bytes);
+  struct piece pieces[PIECES];
+  const uint8_t* at = bytes;
+  const uint64_t count = take_number(&at);
+  uint64_t sizes[PIECES];
+  for (uint64_t i = 0; i < count && i < PIECES; ++i) sizes[i] = take_number(&at);
+  if (count > 0) {
+    /* Where an address has a length behind a pointer, that is what it was before; the recorded sizes count. */
+    uint32_t found = find_pieces(number, a, result, pieces);
+    if ((number == SYS_read || number == SYS_pread64) && found == 1) pieces[0].at = (void*)a[1];
+    if (found != count) fl_diverged("a system call with other arguments", (int64_t)count, found);
+    for (uint32_t i = 0; i < found; ++i) pieces[i].size = sizes[i];
+    write_pieces(pieces, found, at);
+  }
+  uint64_t size;
+  result = fl_given((uint32_t)number, &bytes, &size);
+  show_output(number, a, result);
+  if (number == SYS_getpid) recorded_pid = result;
+  return result;
+}
+
+/* ---- mappings: performed in both, at the same addresses */
+static void name_of_file(long fd, char path[RT_PATH_SIZE]) {
+  char link[40] = "/proc/self/fd/";
+  char digits[20];
+  int count = 0;
+  do digits[count++] = (char)('0' + fd % 10);
+  while ((fd /= 10) != 0);
+  char* to = link + strlen(link);
+  while (count > 0) *to++ = digits[--count];
+  *to = 0;
+  const long length = RT_SYS3(SYS_readlink, link, path, RT_PATH_SIZE - 1);
+  path[length > 0 ? length : 0] = 0;
+}
+
+static long record_mmap(const long a[6]) {
+  long b[6];
+  memcpy(b, a, sizeof b);
+  if (a[0] == 0 && (a[3] & MAP_FIXED) == 0) {
+    const uint64_t place = fl_place((uint64_t)a[1]);
+    if (place != 0) {
+      b[0] = (long)place;
+      b[3] |= MAP_FIXED;
+    }
+  }
+  const long result = raw(SYS_mmap, b);
+  char path[RT_PATH_SIZE];
+  path[0] = 0;
+  if ((a[3] & MAP_ANONYMOUS) == 0 && a[4] >= 0) name_of_file(a[4], path);
+  fl_note(SYS_mmap, result, path, strlen(path) + 1);
+  return result;
+}
+
+static long replay_mmap(const long a[6]) {
+  const uint8_t* bytes;
+  uint64_t size;
+  const long result = (long)fl_given(SYS_mmap, &bytes, &size);
+  if (result < 0 && result > -4096) return result;
+  if (a[0] == 0 && (a[3] & MAP_FIXED) == 0) fl_place((uint64_t)a[1]);
+  long fd = -1;
+  long flags = (a[3] & ~(MAP_SHARED | MAP_SHARED_VALIDATE)) | MAP_PRIVATE | MAP_FIXED;
+  if (bytes[0] != 0) fd = RT_SYS4(SYS_openat, AT_FDCWD, bytes, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) flags |= MAP_ANONYMOUS;
+  const long done = RT_SYS6(SYS_mmap, result, a[1], a[2], flags, fd < 0 ? -1 : fd, fd < 0 ? 0 : a[5]);
+  if (fd >= 0) RT_SYS1(SYS_close, fd);
+  if (done != result) fl_diverged("a mapping cannot be made where it was", result, done);
+  return result;
+}
+
+static long remap(const long a[6]) {
+  long b[6];
+  memcpy(b, a, sizeof b);
+  if ((a[3] & MREMAP_MAYMOVE) != 0 && (a[3] & MREMAP_FIXED) == 0 && a[2] > a[1]) {
+    const uint64_t place = fl_place((uint64_t)a[2]);
+    if (place != 0) {
+      b[3] |= MREMAP_FIXED;
+      b[4] = (long)place;
+    }
+  }
+  return raw(SYS_mremap, b);
+}
+
+/* ---- signals to itself: ids are the recorded ones */
+static long send_signal(long number, const long a[6]) {
+  if (fl.mode == FL_RECORD) return raw(number, a);
+  const long pid = RT_SYS0(SYS_getpid), tid = RT_SYS0(SYS_gettid);
+  if (number == SYS_kill) return a[0] == recorded_pid || a[0] == 0 ? RT_SYS2(SYS_kill, pid, a[1]) : 0;
+  return RT_SYS3(SYS_tgkill, pid, tid, number == SYS_tkill ? a[1] : a[2]);
+}
+
+long fl_system_call(long number, const long a[6]) {
+  if (!fl_active() || fl_is_own_business(number)) return raw(number, a);
+  switch (number) {
+    case SYS_mmap:
+      return fl.mode == FL_RECORD ? record_mmap(a) : replay_mmap(a);
+    case SYS_mremap:
+      return remap(a);
+    case SYS_tgkill:
+    case SYS_tkill:
+    case SYS_kill:
+      return send_signal(number, a);
+    case SYS_exit_group:
+      if (fl.mode == FL_REPLAY) fl_wait_for_all();
+      return raw(number, a);
+    default:
+      return fl.mode == FL_RECORD ? record_call(number, a) : replay_call(number, a);
+  }
+}
+
+/* ---- the trap */
+static void on_trap(int number, siginfo_t* information, void* context) {
+  (void)number;
+  (void)information;
+  greg_t* const registers = ((ucontext_t*)context)->uc_mcontext.gregs;
+  const long a[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
+                     registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
+  const int saved = errno;
+  registers[REG_RAX] = fl_system_call(registers[REG_RAX], a);
+  errno = saved;
+}
+
+static void install_filter(void) {
+  struct sock_filter code[128];
+  uint32_t used = 0;
+#define PUT(...) code[used++] = (struct sock_filter)__VA_ARGS__
+  PUT({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)});
+  for (unsigned i = 0; i < fl_own_business_count; ++i) {
+    PUT({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, fl_own_business[i]});
+    PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
+  }
+  const uint64_t low = (uint64_t)(uintptr_t)&__executable_start, high = (uint64_t)(uintptr_t)&etext;
+  PUT({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, instruction_pointer) + 4});
+  PUT({BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)(low >> 32)});
+  PUT({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, instruction_pointer)});
+  PUT({BPF_JMP | BPF_JGE | BPF_K, 0, 2, (uint32_t)low});
+  PUT({BPF_JMP | BPF_JGE | BPF_K, 1, 0, (uint32_t)high});
+  PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
+  PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP});
+#undef PUT
+  struct sock_fprog program = {.len = (unsigned short)used, .filter = code};
+  RT_SYS6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+  const long result = RT_SYS6(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0, 0);
+  if (result != 0) {
+    static const char text[] = "heddle: flow recording needs seccomp filters\n";
+    RT_SYS3(SYS_write, 2, text, sizeof text - 1);
+    for (;;) RT_SYS1(SYS_exit_group, 70);
+  }
+}
+
+void fl_system_init(void) {
+  struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+  rt_sigaction(SIGSYS, &action, NULL);
+  install_filter();
+}

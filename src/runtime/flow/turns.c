@@ -1,0 +1,117 @@
+/* Replay: the threads perform their events in the order of the given steps. A thread keeps its turn until it comes to
+ * an event that is not in its step any more; so code between events, of libraries too, runs one thread at a time. */
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+
+#include "runtime/flow/flow.h"
+
+static const struct heddle_flow_schedule* schedule;
+static const struct heddle_flow_given_thread* threads;
+static const struct heddle_flow_step* steps;
+static _Atomic uint64_t step; /* the present one */
+static uint32_t all_done;     /* a futex */
+
+void fl_turns_init(void) {
+  uint64_t size = 0;
+  schedule = fl_map_file("steps", &size);
+  if (schedule == NULL || size < sizeof *schedule || schedule->magic != HEDDLE_FLOW_STEPS_MAGIC) rt_no_memory();
+  threads = (const struct heddle_flow_given_thread*)(schedule + 1);
+  steps = (const struct heddle_flow_step*)(threads + schedule->threads);
+}
+
+bool fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t* events) {
+  for (uint64_t i = 0; i < schedule->threads; ++i) {
+    if (strcmp(threads[i].name, name) != 0) continue;
+    *slot = threads[i].slot;
+    *fails = threads[i].fails != 0;
+    *events = threads[i].events;
+    return true;
+  }
+  return false;
+}
+
+static void wake(uint32_t* word) {
+  __atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL);
+  RT_SYS6(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void all_steps_done(void) {
+  if (schedule->stops)
+    for (;;) RT_SYS1(SYS_exit_group, HEDDLE_FLOW_EXIT_STOPPED);
+  wake(&all_done);
+}
+
+static void pass(void) {
+  const uint64_t next = ++step;
+  if (next >= schedule->steps)
+    all_steps_done();
+  else
+    wake(&fl.threads[steps[next].slot].go);
+}
+
+static void give_turn(struct fl_local* local) {
+  if (!local->has_turn) return;
+  local->has_turn = false;
+  pass();
+}
+
+static void sleep_at(uint32_t* word, uint32_t value) {
+  RT_SYS6(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static bool is_over(void) {
+  return step >= schedule->steps;
+}
+
+static void wait_for_turn(struct fl_local* local) {
+  uint32_t* const go = &fl.threads[local->slot].go;
+  for (uint32_t tries = 0;; ++tries) {
+    const uint32_t value = LOAD(go);
+    const uint64_t now = step;
+    if (now < schedule->steps && steps[now].slot == local->slot) {
+      local->remaining = steps[now].count;
+      local->has_turn = true;
+      return;
+    }
+    if (tries < 200)
+      __builtin_ia32_pause();
+    else
+      sleep_at(go, value);
+  }
+}
+
+static _Noreturn void stop_here(struct fl_local* local) {
+  give_turn(local);
+  for (;;) RT_SYS4(SYS_ppoll, NULL, 0, NULL, NULL);
+}
+
+void fl_wait_for_all(void) {
+  give_turn(fl_local);
+  while (!is_over()) {
+    const uint32_t value = LOAD(&all_done);
+    if (!is_over()) sleep_at(&all_done, value);
+  }
+}
+
+void fl_turn(void) {
+  struct fl_local* const local = fl_local;
+  if (local->remaining == 0) {
+    if (fl_number() > local->last_event) {
+      if (local->fails && is_over()) return; /* what it was at when it failed */
+      stop_here(local);
+    }
+    give_turn(local);
+    wait_for_turn(local);
+  }
+  --local->remaining;
+}
+
+void fl_turn_done(void) {
+  struct fl_local* const local = fl_local;
+  if (local->fails && fl_number() == local->last_event) fl_wait_for_all();
+}
+
+void fl_thread_over(void) {
+  give_turn(fl_local);
+}
