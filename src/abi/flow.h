@@ -1,13 +1,14 @@
 /* What a flow-recorded program, the pass that instruments it and the reader of its recording agree on.
  *
- * Every access that the sharing analysis calls shared, every synchronisation operation and every call into stateful
- * library code is an event; a thread counts its events from 1. What is recorded of the order of events is edges:
- * event n of this thread came after event c of thread s. With the order inside each thread they order all pairs of
- * events that conflict (Light section 4.2: flow dependences and what keeps them from interfering). The order is found
- * with a shadow of the address space: one word for each 8 bytes, its granule.
+ * Every access that the sharing analysis calls shared, every synchronisation operation and every call into
+ * stateful library code is an event; a thread counts its events from 1. What is recorded of the order of events
+ * is edges: event n of this thread came after event c of thread s. With the order inside each thread they order
+ * all pairs of events that conflict (Light section 4.2: flow dependences and what keeps them from interfering).
+ * The order is found with a shadow of the address space: one word for each 8 bytes, its granule.
  *
- * The same executable records and replays, so that code, data, stacks and blocks of the heap have the same addresses
- * in both (addresses are not randomised, and the runtime decides where stacks, blocks and mappings lie).
+ * The same executable records and replays, so that code, data, stacks and blocks of the heap have the same
+ * addresses in both (addresses are not randomised, and the runtime decides where stacks, blocks and mappings
+ * lie).
  *
  * A recording has, beside the files of abi/record.h:
  *   flow                  struct heddle_flow_plan, written by heddle before the start
@@ -21,8 +22,8 @@
 #include <stdint.h>
 
 #define HEDDLE_FLOW_FORMAT 1
-#define HEDDLE_FLOW_MAGIC 0x776f6c66656c6468ull     /* "hdleflow" */
-#define HEDDLE_FLOW_PLAN_MAGIC 0x6e616c70656c6468ull /* "hdleplan" */
+#define HEDDLE_FLOW_MAGIC 0x776f6c66656c6468ull       /* "hdleflow" */
+#define HEDDLE_FLOW_PLAN_MAGIC 0x6e616c70656c6468ull  /* "hdleplan" */
 #define HEDDLE_FLOW_STEPS_MAGIC 0x70657473656c6468ull /* "hdlestep" */
 #define HEDDLE_FLOW_PAGE 4096
 #define HEDDLE_FLOW_SLOTS 1024
@@ -34,22 +35,27 @@
 #define HEDDLE_FLOW_BASE 0x100000000000ull
 #define HEDDLE_FLOW_SLOT_SIZE (1ull << 34)
 
-/* A word: bits 0-7 how often the granule changed hands, 8-17 a slot, 18-60 a number of an event, 61-63 the kind. An
- * owned granule (kind owned, no number) is told by one comparison of the word without its low 8 bits. */
+/* A word: bits 0-7 how often the granule changed hands, 8-17 a slot, 18-60 a number of an event, 61-63 the
+ * kind. An owned granule (kind owned, no number) is told by one comparison of the word without its low 8 bits.
+ */
 enum heddle_flow_kind {
   HEDDLE_FLOW_untouched = 0,
-  HEDDLE_FLOW_owned = 1,     /* only the thread in `slot` accesses it */
-  HEDDLE_FLOW_read = 2,      /* all may read; what was written before was so by event `number` of `slot` */
-  HEDDLE_FLOW_contended = 3, /* last accessed by event `number` of `slot`; accessed by whoever has locked the word */
-  HEDDLE_FLOW_locked = 4     /* by the thread in `slot` */
+  HEDDLE_FLOW_owned = 1, /* only the thread in `slot` accesses it */
+  HEDDLE_FLOW_read = 2,  /* all may read; what was written before was so by event `number` of `slot` */
+  HEDDLE_FLOW_contended =
+      3, /* last accessed by event `number` of `slot`; accessed by whoever has locked the word */
+  HEDDLE_FLOW_locked = 4 /* by the thread in `slot` */
 };
 #define HEDDLE_FLOW_LOW_BITS 8
 #define HEDDLE_FLOW_WORD(kind, slot, number, low) \
   ((uint64_t)(kind) << 61 | (uint64_t)(number) << 18 | (uint64_t)(slot) << 8 | (uint64_t)(low))
 
-/* ---- the first page of a thread's file; instrumented code works on the first three fields through the thread-local
- * pointer heddle_flow_self. Before an access: status = s + 5; behind it: status = s + 4, s being what it was. */
+/* ---- the first page of a thread's file; instrumented code works on the first three fields through the
+ * thread-local pointer heddle_flow_self. Before an access: status = s + 5; behind it: status = s + 4, s being
+ * what it was. */
 #define HEDDLE_FLOW_SELF "heddle_flow_self"
+/* Thread-local pointer: the stack that the runtime works on; null while it does (runtime/flow/entry.h). */
+#define HEDDLE_FLOW_STACK "rt_fl_stack"
 #define HEDDLE_FLOW_STATE_BITS 2
 enum heddle_flow_state {
   HEDDLE_FLOW_done = 0,    /* all events up to the number are */
@@ -59,8 +65,9 @@ enum heddle_flow_state {
 struct heddle_flow_thread {
   uint64_t status; /* number << 2 | enum heddle_flow_state */
   uint64_t tag;    /* word of a granule that this thread owns, without its low bits */
-  uint64_t hash;   /* of the values that its events read: += (value ^ number of the event * 4) * HEDDLE_FLOW_FACTOR */
-  uint64_t used;   /* bytes of the stream */
+  uint64_t
+      hash; /* of the values that its events read: += (value ^ number of the event * 4) * HEDDLE_FLOW_FACTOR */
+  uint64_t used; /* bytes of the stream */
   uint64_t magic;
   uint32_t format, slot;
   uint32_t ended, stop; /* stop: errno of why the stream ends early */
@@ -72,10 +79,11 @@ struct heddle_flow_thread {
 
 /* ---- the stream. Numbers are LEB128 varints; `signed` ones are zigzag. */
 enum heddle_flow_entry {
-  HEDDLE_FLOW_edge = 1, /* number of this thread's event - that of the edge before it, slot, number of that thread's event -
-                         * the last one of that thread in an edge (signed) */
-  HEDDLE_FLOW_outside = 2, /* a result from outside: number of the last event begun - that of the result before it, what
-                            * (a system call, or enum heddle_flow_what), result (signed), bytes, that many bytes */
+  HEDDLE_FLOW_edge = 1, /* number of this thread's event - that of the edge before it, slot, number of that
+                         * thread's event - the last one of that thread in an edge (signed) */
+  HEDDLE_FLOW_outside =
+      2, /* a result from outside: number of the last event begun - that of the result before it, what
+          * (a system call, or enum heddle_flow_what), result (signed), bytes, that many bytes */
 };
 enum heddle_flow_what {
   HEDDLE_FLOW_sync_result = 1000, /* of a synchronisation call, if it is not 0 */
@@ -112,7 +120,8 @@ struct heddle_flow_schedule {
 #define HEDDLE_FLOW_EXIT_STOPPED 71 /* exit code: all steps done, as wanted */
 #define HEDDLE_FLOW_EXIT_DIVERGED 72
 
-/* ---- hooks. Those that return a value or take one perform the access; `size` is 1, 2, 4 or 8 inside a granule. */
+/* ---- hooks. Those that return a value or take one perform the access; `size` is 1, 2, 4 or 8 inside a
+ * granule. */
 #define HEDDLE_HOOK_FLOW_LOAD "heddle_flow_load"
 #define HEDDLE_HOOK_FLOW_STORE "heddle_flow_store"
 /* Around anything else: ranges first (heddle_control_range), then begin, the access, end. */

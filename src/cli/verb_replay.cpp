@@ -95,9 +95,8 @@ Result<ExitCode> replay_recording(const Options& options, const CommonOptions& c
                  .next = "name the one that was: heddle replay REC -- APP"};
   const InterruptGuard guard;
   for (uint64_t run = 0; run < options.times; ++run) {
-    const FlowReplay result =
-        HEDDLE_TRY(replay_flow(options.schedule, info, *program,
-                               {.output_to_error = common.json, .quiet = common.quiet || run > 0}));
+    const FlowReplay result = HEDDLE_TRY(replay_flow(
+        options.schedule, info, *program, {.output_to_error = common.json, .quiet = common.quiet || run > 0}));
     const bool last = run + 1 == options.times || result.interrupted || !result.differences.empty();
     if (last) print_flow(result, common);
     if (result.interrupted) return ExitCode::undecided;

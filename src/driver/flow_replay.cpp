@@ -44,8 +44,7 @@ std::string steps_file(const RecordingInfo& info, const std::vector<FlowThread>&
     given.fails = info.failure && info.failure->thread == thread.name ? 1 : 0;
     append(out, given);
   }
-  for (const FlowStep& step : steps)
-    append(out, heddle_flow_step{.slot = step.slot, .count = step.count});
+  for (const FlowStep& step : steps) append(out, heddle_flow_step{.slot = step.slot, .count = step.count});
   return out;
 }
 
@@ -119,7 +118,8 @@ class Replayer {
       result_.edges += thread.edges.size();
       result_.outside += thread.outside;
       if (!thread.damage.empty())
-        result_.differences.push_back(fmt::format("the log of thread {} is damaged: {}", thread.name, thread.damage));
+        result_.differences.push_back(
+            fmt::format("the log of thread {} is damaged: {}", thread.name, thread.damage));
       if (thread.stop != 0)
         result_.differences.push_back(fmt::format("the log of thread {} ends early: {}", thread.name,
                                                   std::strerror(static_cast<int>(thread.stop))));
@@ -184,7 +184,8 @@ class Replayer {
 }  // namespace
 
 Result<void> write_flow_plan(const fs::path& folder, const RecordingOptions& options, bool replay) {
-  heddle_flow_plan plan{.magic = HEDDLE_FLOW_PLAN_MAGIC, .format = HEDDLE_FLOW_FORMAT, .replay = replay ? 1u : 0u};
+  heddle_flow_plan plan{
+      .magic = HEDDLE_FLOW_PLAN_MAGIC, .format = HEDDLE_FLOW_FORMAT, .replay = replay ? 1u : 0u};
   plan.sequences = options.sequences ? 1 : 0;
   plan.locks = options.locks ? 1 : 0;
   std::string bytes;
@@ -192,8 +193,8 @@ Result<void> write_flow_plan(const fs::path& folder, const RecordingOptions& opt
   return write_file(folder / kFlowPlanFile, bytes);
 }
 
-Result<FlowReplay> replay_flow(const fs::path& recording, const RecordingInfo& info, const RecordedProgram& program,
-                               const FlowReplayOptions& options) {
+Result<FlowReplay> replay_flow(const fs::path& recording, const RecordingInfo& info,
+                               const RecordedProgram& program, const FlowReplayOptions& options) {
   return Replayer(recording, info, program, options).run();
 }
 

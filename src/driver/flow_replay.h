@@ -1,6 +1,6 @@
-// Replays a flow recording: the executable that was recorded runs again, its threads in an order that keeps to what was
-// recorded, with everything that came from outside given back. Then the values that each thread read are compared, and
-// how the run ended.
+// Replays a flow recording: the executable that was recorded runs again, its threads in an order that keeps to
+// what was recorded, with everything that came from outside given back. Then the values that each thread read
+// are compared, and how the run ended.
 #pragma once
 
 #include <chrono>

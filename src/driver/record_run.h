@@ -25,7 +25,8 @@ struct RunSpec {
   bool output_to_error = false;      // standard output goes where errors go
   std::optional<std::chrono::milliseconds> hang_timeout;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  // The same addresses in each run: no randomisation, and an environment of the same size whatever the folder is.
+  // The same addresses in each run: no randomisation, and an environment of the same size whatever the folder
+  // is.
   bool fixed_addresses = false;
   std::optional<std::vector<std::string>> environment;  // instead of heddle's own
   std::filesystem::path working_folder;                 // empty: heddle's own

@@ -3,9 +3,11 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "abi/flow.h"
@@ -29,8 +31,9 @@ class FlowHooks {
         pointer_(llvm::PointerType::getUnqual(context_)) {
     llvm::Type* nothing = llvm::Type::getVoidTy(context_);
     llvm::Type* number = llvm::Type::getInt32Ty(context_);
-    load_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOAD, word_, pointer_, number);
-    store_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_STORE, nothing, pointer_, number, word_);
+    // Named in assembly only.
+    module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOAD, word_, pointer_, number);
+    module.getOrInsertFunction(HEDDLE_HOOK_FLOW_STORE, nothing, pointer_, number, word_);
     begin_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN, nothing);
     end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
     self_ = new llvm::GlobalVariable(module, pointer_, false, llvm::GlobalValue::ExternalLinkage, nullptr,
@@ -51,17 +54,17 @@ class FlowHooks {
     llvm::Value* mine = is_mine(builder, self, pointer);
     llvm::Instruction* then = nullptr;
     llvm::Instruction* otherwise = nullptr;
-    llvm::SplitBlockAndInsertIfThenElse(
-        mine, &access, &then, &otherwise,
-        llvm::MDBuilder(context_).createBranchWeights(1000, 1));
+    llvm::SplitBlockAndInsertIfThenElse(mine, &access, &then, &otherwise,
+                                        llvm::MDBuilder(context_).createBranchWeights(1000, 1));
     llvm::BasicBlock* behind = access.getParent();
     llvm::IRBuilder<> slow(otherwise);
     slow.SetCurrentDebugLocation(hook_location(access));
     llvm::Value* told = nullptr;
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) {
-      slow.CreateCall(store_, {pointer, slow.getInt32(size), as_word(slow, store->getValueOperand(), size)});
+      call_apart(slow, HEDDLE_HOOK_FLOW_STORE, pointer, size, as_word(slow, store->getValueOperand(), size));
     } else {
-      told = from_word(slow, slow.CreateCall(load_, {pointer, slow.getInt32(size)}), access.getType(), size);
+      told = from_word(slow, call_apart(slow, HEDDLE_HOOK_FLOW_LOAD, pointer, size, slow.getInt64(0)),
+                       access.getType(), size);
     }
     access.moveBefore(then);
     llvm::IRBuilder<> after(behind, behind->begin());
@@ -112,6 +115,34 @@ class FlowHooks {
     store->setAlignment(llvm::Align(8));
   }
 
+  // A call that leaves the program's stack untouched: a replay always makes it, a recording seldom, and
+  // programs do look at what an earlier call has left on the stack (runtime/flow/entry.h).
+  llvm::Value* call_apart(llvm::IRBuilder<>& builder, const std::string& hook, llvm::Value* pointer,
+                          unsigned size, llvm::Value* value) {
+    builder.GetInsertBlock()->getParent()->addFnAttr("frame-pointer", "all");  // to be seen through
+    std::string constraints = "={rax},={rdi},={rsi},={rdx},1,2,3,~{rcx},~{r8},~{r9},~{r10},~{r11},~{r12}";
+    for (int i = 0; i < 16; ++i) constraints += ",~{xmm" + std::to_string(i) + "}";
+    constraints += ",~{memory},~{dirflag},~{fpsr},~{flags}";
+    const std::string text =
+        "movq %rsp, %r12\n\t"
+        "movq " HEDDLE_FLOW_STACK
+        "@GOTTPOFF(%rip), %rax\n\t"
+        "movq %fs:(%rax), %rax\n\t"
+        "testq %rax, %rax\n\t"
+        "cmovneq %rax, %rsp\n\t"
+        "andq $$-16, %rsp\n\t"
+        "callq " +
+        hook +
+        "@PLT\n\t"
+        "movq %r12, %rsp";
+    auto* results = llvm::StructType::get(context_, {word_, word_, word_, word_});
+    auto* type = llvm::FunctionType::get(results, {word_, word_, word_}, false);
+    llvm::CallInst* call =
+        builder.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true),
+                           {builder.CreatePtrToInt(pointer, word_), builder.getInt64(size), value});
+    return builder.CreateExtractValue(call, 0);
+  }
+
   llvm::Value* is_mine(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* pointer) {
     llvm::Value* at = builder.CreateAnd(builder.CreatePtrToInt(pointer, word_), builder.getInt64(~7ull));
     at = builder.CreateXor(at, builder.getInt64(HEDDLE_FLOW_SHADOW));
@@ -138,7 +169,7 @@ class FlowHooks {
   llvm::LLVMContext& context_;
   llvm::Type* word_;
   llvm::Type* pointer_;
-  llvm::FunctionCallee load_, store_, begin_, end_;
+  llvm::FunctionCallee begin_, end_;
   llvm::GlobalVariable* self_;
 };
 
@@ -159,7 +190,8 @@ unsigned small_size(const llvm::Instruction& instruction) {
   if (!type->isIntegerTy() && !type->isPointerTy() && !type->isFloatTy() && !type->isDoubleTy()) return 0;
   const uint64_t size = layout.getTypeStoreSize(type);
   if (size != 1 && size != 2 && size != 4 && size != 8) return 0;
-  if (type->isIntegerTy() && type->getIntegerBitWidth() != size * 8 && type->getIntegerBitWidth() != 1) return 0;
+  if (type->isIntegerTy() && type->getIntegerBitWidth() != size * 8 && type->getIntegerBitWidth() != 1)
+    return 0;
   return align.value() >= size ? static_cast<unsigned>(size) : 0;
 }
 
@@ -170,6 +202,12 @@ llvm::Value* bytes_of(HookEmitter& emit, const Access& access) {
     return emit.builder().CreateZExtOrTrunc(memory->getLength(), emit.builder().getInt64Ty());
   return emit.size(64);
 }
+
+// Pointers that were loaded become other values while their loads get hooks: the handle follows.
+struct HookedAccess {
+  Access access;
+  llvm::WeakTrackingVH pointer;
+};
 
 class FlowInstrumentation {
  public:
@@ -182,10 +220,11 @@ class FlowInstrumentation {
   void apply() {
     const std::vector<llvm::Function*> functions = instrumentable_functions(module_);
     const llvm::DenseSet<const llvm::Function*> hooked(functions.begin(), functions.end());
-    llvm::MapVector<llvm::Instruction*, llvm::SmallVector<Access, 2>> accesses;
+    llvm::MapVector<llvm::Instruction*, llvm::SmallVector<HookedAccess, 2>> accesses;
     for (const Access& access : sharing_.accesses)
       if (access.sharing == Sharing::shared && hooked.contains(access.instruction->getFunction()))
-        accesses[const_cast<llvm::Instruction*>(access.instruction)].push_back(access);
+        accesses[const_cast<llvm::Instruction*>(access.instruction)].push_back(
+            {access, llvm::WeakTrackingVH(const_cast<llvm::Value*>(access.pointer))});
     std::vector<llvm::CallBase*> calls;
     for (llvm::Function* function : functions)
       for (llvm::Instruction& instruction : llvm::instructions(*function))
@@ -201,13 +240,13 @@ class FlowInstrumentation {
   }
 
  private:
-  void add_access(llvm::Instruction& instruction, llvm::ArrayRef<Access> of_one, const ControlHooks& ranges,
-                  FlowHooks& hooks) {
-    llvm::Value* pointer = const_cast<llvm::Value*>(of_one[0].pointer);
+  void add_access(llvm::Instruction& instruction, llvm::ArrayRef<HookedAccess> of_one,
+                  const ControlHooks& ranges, FlowHooks& hooks) {
+    llvm::Value* pointer = of_one[0].pointer;
     if (pointer->getType()->getScalarType()->getPointerAddressSpace() != 0) return;
     if (const unsigned size = small_size(instruction)) return hooks.add_small(instruction, pointer, size);
     HookEmitter emit(program_, ranges, instruction);
-    for (const Access& access : of_one) add_ranges(emit, access);
+    for (const HookedAccess& access : of_one) add_ranges(emit, access.access, access.pointer);
     hooks.begin(emit.builder());
     llvm::IRBuilder<> after(instruction.getNextNode());
     after.SetCurrentDebugLocation(hook_location(instruction));
@@ -226,8 +265,7 @@ class FlowInstrumentation {
   }
 
   // Gather and scatter: a range for each lane (16 at most: the rest is left out).
-  void add_ranges(HookEmitter& emit, const Access& access) {
-    llvm::Value* pointer = const_cast<llvm::Value*>(access.pointer);
+  void add_ranges(HookEmitter& emit, const Access& access, llvm::Value* pointer) {
     const bool writes = access.kind != AccessKind::read;
     const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(pointer->getType());
     if (lanes == nullptr) return emit.range(pointer, bytes_of(emit, access), nullptr, writes);
@@ -263,8 +301,8 @@ class FlowInstrumentation {
     const bool output = library_object(info) == LibraryObject::output;
     if (output) emit_output_state(emit);
     if (how == FlowCall::inside && !ranges_given && !output) return;
-    const bool held = (how == FlowCall::inside || how == FlowCall::state) && !call.isMustTailCall() &&
-                      !call.doesNotReturn();
+    const bool held =
+        (how == FlowCall::inside || how == FlowCall::state) && !call.isMustTailCall() && !call.doesNotReturn();
     hooks.begin(emit.builder());
     if (held)
       end_behind(call, hooks);
@@ -288,8 +326,12 @@ class FlowInstrumentation {
   }
 
   // What stands for the state of libraries that the effects table does not name.
-  void emit_library_state(HookEmitter& emit) { emit.range(state("heddle_flow_library"), emit.size(8), nullptr, true); }
-  void emit_output_state(HookEmitter& emit) { emit.range(state("heddle_flow_output"), emit.size(8), nullptr, true); }
+  void emit_library_state(HookEmitter& emit) {
+    emit.range(state("heddle_flow_library"), emit.size(8), nullptr, true);
+  }
+  void emit_output_state(HookEmitter& emit) {
+    emit.range(state("heddle_flow_output"), emit.size(8), nullptr, true);
+  }
 
   llvm::GlobalVariable* state(const char* name) {
     if (llvm::GlobalVariable* there = module_.getNamedGlobal(name)) return there;

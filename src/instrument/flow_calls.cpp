@@ -5,21 +5,94 @@
 namespace heddle {
 namespace {
 
-// The runtime defines these and makes their events itself (runtime/flow/calls.c), or the kernel is asked by a trap.
+// The runtime defines these and makes their events itself (runtime/flow/calls.c), or the kernel is asked by a
+// trap.
 bool is_system_call(llvm::StringRef name) {
-  static const llvm::StringSet<> names = {
-      "read",          "write",         "readv",       "writev",   "recv",        "recvfrom",  "recvmsg",
-      "send",          "sendto",        "sendmsg",     "poll",     "ppoll",       "select",    "pselect",
-      "epoll_wait",    "epoll_pwait",   "epoll_ctl",   "pread",    "pread64",     "preadv",    "pwrite",
-      "pwrite64",      "accept",        "accept4",     "connect",  "bind",        "listen",    "socket",
-      "open",          "open64",        "openat",      "close",    "fcntl",       "ioctl",     "stat",
-      "fstat",         "lstat",         "lseek",       "time",     "gettimeofday", "clock_gettime", "nanosleep",
-      "clock_nanosleep", "usleep",      "sleep",       "sched_yield", "getpid",   "gettid",    "getrandom",
-      "pipe",          "pipe2",         "dup",         "dup2",     "getsockopt",  "setsockopt", "getsockname",
-      "getpeername",   "shutdown",      "eventfd",     "epoll_create", "epoll_create1", "clock", "times",
-      "syscall",       "mmap",          "mmap64",      "munmap",   "mprotect",    "madvise",   "wait", "waitpid",
-      "kill",          "raise",         "pthread_kill", "sigaction", "signal",    "sigprocmask", "pthread_sigmask",
-      "exit",          "_exit",         "_Exit",       "quick_exit", "abort",     "fork",      "pause"};
+  static const llvm::StringSet<> names = {"read",
+                                          "write",
+                                          "readv",
+                                          "writev",
+                                          "recv",
+                                          "recvfrom",
+                                          "recvmsg",
+                                          "send",
+                                          "sendto",
+                                          "sendmsg",
+                                          "poll",
+                                          "ppoll",
+                                          "select",
+                                          "pselect",
+                                          "epoll_wait",
+                                          "epoll_pwait",
+                                          "epoll_ctl",
+                                          "pread",
+                                          "pread64",
+                                          "preadv",
+                                          "pwrite",
+                                          "pwrite64",
+                                          "accept",
+                                          "accept4",
+                                          "connect",
+                                          "bind",
+                                          "listen",
+                                          "socket",
+                                          "open",
+                                          "open64",
+                                          "openat",
+                                          "close",
+                                          "fcntl",
+                                          "ioctl",
+                                          "stat",
+                                          "fstat",
+                                          "lstat",
+                                          "lseek",
+                                          "time",
+                                          "gettimeofday",
+                                          "clock_gettime",
+                                          "nanosleep",
+                                          "clock_nanosleep",
+                                          "usleep",
+                                          "sleep",
+                                          "sched_yield",
+                                          "getpid",
+                                          "gettid",
+                                          "getrandom",
+                                          "pipe",
+                                          "pipe2",
+                                          "dup",
+                                          "dup2",
+                                          "getsockopt",
+                                          "setsockopt",
+                                          "getsockname",
+                                          "getpeername",
+                                          "shutdown",
+                                          "eventfd",
+                                          "epoll_create",
+                                          "epoll_create1",
+                                          "clock",
+                                          "times",
+                                          "syscall",
+                                          "mmap",
+                                          "mmap64",
+                                          "munmap",
+                                          "mprotect",
+                                          "madvise",
+                                          "wait",
+                                          "waitpid",
+                                          "kill",
+                                          "raise",
+                                          "pthread_kill",
+                                          "sigaction",
+                                          "signal",
+                                          "sigprocmask",
+                                          "pthread_sigmask",
+                                          "exit",
+                                          "_exit",
+                                          "_Exit",
+                                          "quick_exit",
+                                          "abort",
+                                          "fork",
+                                          "pause"};
   return names.contains(name);
 }
 
@@ -39,8 +112,9 @@ FlowCall flow_call(const CallInfo& info) {
       return FlowCall::none;
     case CallClass::allocation:
       // strdup reads a string; the events of malloc and free are the runtime's.
-      return info.effects->allocation == AllocationKind::allocate && !info.effects->memory.empty() ? FlowCall::inside
-                                                                                                   : FlowCall::none;
+      return info.effects->allocation == AllocationKind::allocate && !info.effects->memory.empty()
+                 ? FlowCall::inside
+                 : FlowCall::none;
     case CallClass::unknown_external:
       return FlowCall::before;
     case CallClass::known_external:
@@ -56,12 +130,14 @@ FlowCall flow_call(const CallInfo& info) {
     if (effect.extent.kind == Extent::Kind::object || effect.extent.kind == Extent::Kind::reachable)
       return FlowCall::inside;
   if (info.effects->blocks) return FlowCall::before;
-  return info.effects->input ? FlowCall::state : info.effects->memory.empty() ? FlowCall::none : FlowCall::inside;
+  return info.effects->input            ? FlowCall::state
+         : info.effects->memory.empty() ? FlowCall::none
+                                        : FlowCall::inside;
 }
 
 LibraryObject library_object(const CallInfo& info) {
-  static const llvm::StringSet<> names = {"printf", "puts", "putchar", "vprintf", "putchar_unlocked", "__printf_chk",
-                                          "perror"};
+  static const llvm::StringSet<> names = {"printf",           "puts",         "putchar", "vprintf",
+                                          "putchar_unlocked", "__printf_chk", "perror"};
   return info.callee != nullptr && names.contains(info.callee->getName()) ? LibraryObject::output
                                                                           : LibraryObject::none;
 }

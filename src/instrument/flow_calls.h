@@ -9,7 +9,8 @@ enum class FlowCall {
   none,    // no event, or the runtime makes it (synchronisation, allocation, what brings data in)
   inside,  // the event is about the ranges of the call and lasts as long as the call
   state,   // the same, and about the state of libraries as a whole
-  before,  // an event of its own before the call, about the state of libraries: the call may wait, or call the program
+  before,  // an event of its own before the call, about the state of libraries: the call may wait, or call the
+           // program
 };
 FlowCall flow_call(const CallInfo& info);
 

@@ -1,5 +1,6 @@
-// The files threads/NAME.flow of a flow recording (abi/flow.h): how far each thread came, and which of its events came
-// after which of other threads. Every byte may be wrong: a file is read up to its first mistake, which is said.
+// The files threads/NAME.flow of a flow recording (abi/flow.h): how far each thread came, and which of its
+// events came after which of other threads. Every byte may be wrong: a file is read up to its first mistake,
+// which is said.
 #pragma once
 
 #include <cstdint>

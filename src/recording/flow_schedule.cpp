@@ -70,9 +70,10 @@ class Linearisation {
   }
 
   Error unknown(size_t i, const FlowEdge& edge) const {
-    return Error{.what = fmt::format("event {} of thread {} came after event {} of thread number {}, which is not there",
-                                     edge.number, threads_[i].name, edge.after, edge.slot),
-                 .why = "the recording is damaged"};
+    return Error{
+        .what = fmt::format("event {} of thread {} came after event {} of thread number {}, which is not there",
+                            edge.number, threads_[i].name, edge.after, edge.slot),
+        .why = "the recording is damaged"};
   }
 
   const std::vector<FlowThread>& threads_;

@@ -1,9 +1,9 @@
 // From a flow recording to a schedule: one order of all events that keeps to all recorded edges.
 //
-// Light (section 4.2) gives flow dependences and their non-interference to a solver. The recorder of heddle writes down
-// who came after whom wherever accesses conflict, the overwriting ones too (runtime/flow/shadow.c), so there is nothing
-// to search: any order that keeps to the edges gives every read the write that it saw. This one changes the thread as
-// seldom as is easily found: a thread runs on until it has to wait for another.
+// Light (section 4.2) gives flow dependences and their non-interference to a solver. The recorder of heddle
+// writes down who came after whom wherever accesses conflict, the overwriting ones too (runtime/flow/shadow.c),
+// so there is nothing to search: any order that keeps to the edges gives every read the write that it saw. This
+// one changes the thread as seldom as is easily found: a thread runs on until it has to wait for another.
 #pragma once
 
 #include <vector>

@@ -9,8 +9,9 @@
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
  *
- * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike that one,
- * this runtime synchronises: the order of accesses is what it records (D3 holds for path recording only).
+ * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
+ * that one, this runtime synchronises: the order of accesses is what it records (D3 holds for path recording
+ * only).
  */
 #ifndef HEDDLE_RUNTIME_FLOW_H
 #define HEDDLE_RUNTIME_FLOW_H
@@ -24,21 +25,24 @@
 #define LOAD(at) __atomic_load_n(at, __ATOMIC_ACQUIRE)
 #define STORE(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
 
-enum fl_mode { FL_OFF, FL_RECORD, FL_REPLAY };
+enum rt_fl_mode { FL_OFF, FL_RECORD, FL_REPLAY };
 
 /* A thread as others see it. */
-struct fl_shared {
+struct rt_fl_shared {
   struct heddle_flow_thread* head; /* null: no thread has had this slot */
   uint64_t handle;                 /* pthread_t */
   const void* starting;            /* struct rt_thread that is to get it */
   uint32_t creator;
-  uint64_t created, last;          /* number of the creator's event; of its own last one */
-  uint32_t go;                     /* replay: a futex */
-  uint64_t place;                  /* next free byte for mappings */
+  uint64_t created, last; /* number of the creator's event; of its own last one */
+  uint32_t go;            /* replay: a futex */
+  void* (*start)(void*);
+  int (*start_c11)(void*);
+  void* argument;
+  uint64_t place; /* next free byte for mappings */
 };
 
 /* A range that the next event touches. */
-struct fl_range {
+struct rt_fl_range {
   uint64_t begin, end; /* addresses */
   bool writes;
 };
@@ -46,7 +50,7 @@ struct fl_range {
 #define FL_SIZES 256
 
 /* A thread as it sees itself. */
-struct fl_local {
+struct rt_fl_local {
   uint32_t slot;
   uint64_t seen[HEDDLE_FLOW_SLOTS]; /* the latest event of each other thread that is known to come before */
   uint64_t last_edge;               /* number of the event of the last edge */
@@ -57,7 +61,7 @@ struct fl_local {
   uint64_t window_at;
   int file;
   /* the event under way, if it works under locks */
-  struct fl_range ranges[FL_RANGES];
+  struct rt_fl_range ranges[FL_RANGES];
   uint32_t range_count, held_count;
   bool open, direct;
   uint64_t* after; /* words for when it is done */
@@ -70,79 +74,81 @@ struct fl_local {
   /* heap */
   uint64_t heap_next, heap_end;
   void* free[FL_SIZES];
-  uint32_t depth; /* > 0: the runtime itself is at work: nothing is recorded */
+  uint32_t depth;    /* > 0: the runtime itself is at work: nothing is recorded */
   uint32_t creating; /* slot of the thread that is being made */
 };
 
-struct fl_globals {
-  enum fl_mode mode;
+struct rt_fl_globals {
+  enum rt_fl_mode mode;
   bool sequences, locks;
   uint32_t slots; /* given out */
-  struct fl_shared threads[HEDDLE_FLOW_SLOTS];
+  struct rt_fl_shared threads[HEDDLE_FLOW_SLOTS];
 };
-extern struct fl_globals fl;
+extern struct rt_fl_globals rt_fl;
 extern RT_TLS struct heddle_flow_thread* heddle_flow_self;
-extern RT_TLS struct fl_local* fl_local;
-extern struct heddle_flow_thread fl_nobody;
+extern RT_TLS struct rt_fl_local* rt_fl_local;
+extern RT_TLS void* rt_fl_stack; /* entry.h */
+extern struct heddle_flow_thread rt_fl_nobody;
 
-static inline bool fl_active(void) {
-  return fl_local != NULL && fl.mode != FL_OFF && fl_local->depth == 0;
+static inline bool rt_fl_active(void) {
+  return rt_fl_local != NULL && rt_fl.mode != FL_OFF && rt_fl_local->depth == 0;
 }
-static inline uint64_t fl_number(void) {
+static inline uint64_t rt_fl_number(void) {
   return heddle_flow_self->status >> HEDDLE_FLOW_STATE_BITS;
 }
 
 /* ---- shadow.c */
-void fl_shadow_init(void);
+void rt_fl_shadow_init(void);
 /* One event that changes the object; what it is about happens between these. */
-void fl_begin_object(const void* object);
-void fl_end_event(void);
-static inline void fl_object_event(const void* object) {
-  fl_begin_object(object);
-  fl_end_event();
+void rt_fl_begin_object(const void* object);
+void rt_fl_end_event(void);
+static inline void rt_fl_object_event(const void* object) {
+  rt_fl_begin_object(object);
+  rt_fl_end_event();
 }
+void rt_fl_empty_event(void);
 /* One event that comes after an event of another thread. */
-void fl_event_after(uint32_t slot, uint64_t number);
-void fl_clear_event(void* at, uint64_t size);
-void fl_write_event(void* to, const void* from, uint64_t size); /* a copy into memory of the program */
+void rt_fl_event_after(uint32_t slot, uint64_t number);
+void rt_fl_clear_event(void* at, uint64_t size);
+void rt_fl_write_event(void* to, const void* from, uint64_t size); /* a copy into memory of the program */
 
 /* ---- stream.c */
-bool fl_open_stream(struct fl_local* local, const struct rt_thread* thread);
-void fl_append(const void* data, uint64_t size);
-void fl_commit(void);
-uint8_t* fl_put(uint8_t* to, uint64_t value);
-static inline uint64_t fl_zigzag(int64_t value) {
+bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread);
+void rt_fl_append(const void* data, uint64_t size);
+void rt_fl_commit(void);
+uint8_t* rt_fl_put(uint8_t* to, uint64_t value);
+static inline uint64_t rt_fl_zigzag(int64_t value) {
   return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
-void fl_note_edge(uint32_t slot, uint64_t number);
-void* fl_map_file(const char* name, uint64_t* size); /* of the folder, to read; null if it is not there */
+void rt_fl_note_edge(uint32_t slot, uint64_t number);
+void* rt_fl_map_file(const char* name, uint64_t* size); /* of the folder, to read; null if it is not there */
 
 /* ---- outside.c */
-void fl_note(uint32_t what, int64_t result, const void* bytes, uint64_t size);
-void fl_note_parts(uint32_t what, int64_t result, const void* first, uint64_t size, uint64_t more);
-int64_t fl_peek(uint32_t what, const uint8_t** bytes);
+void rt_fl_note(uint32_t what, int64_t result, const void* bytes, uint64_t size);
+void rt_fl_note_parts(uint32_t what, int64_t result, const void* first, uint64_t size, uint64_t more);
+int64_t rt_fl_peek(uint32_t what, const uint8_t** bytes);
 /* Gives the next result back; what it is must be as expected. */
-int64_t fl_given(uint32_t what, const uint8_t** bytes, uint64_t* size);
+int64_t rt_fl_given(uint32_t what, const uint8_t** bytes, uint64_t* size);
 /* Whether the next result is of this kind and of the present event. */
-bool fl_next_is(uint32_t what);
-_Noreturn void fl_diverged(const char* what, int64_t expected, int64_t found);
+bool rt_fl_next_is(uint32_t what);
+_Noreturn void rt_fl_diverged(const char* what, int64_t expected, int64_t found);
 
 /* ---- turns.c */
-void fl_turns_init(void);
-void fl_turn(void);      /* an event begins */
-void fl_turn_done(void); /* it has been performed */
-void fl_thread_over(void);
-void fl_wait_for_all(void);
-bool fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t* events);
+void rt_fl_turns_init(void);
+void rt_fl_turn(void);      /* an event begins */
+void rt_fl_turn_done(void); /* it has been performed */
+void rt_fl_thread_over(void);
+void rt_fl_wait_for_all(void);
+bool rt_fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t* events);
 
 /* ---- places.c */
-uint64_t fl_place(uint64_t size); /* addresses for a mapping of this thread */
-uint64_t fl_slot_base(uint32_t slot);
+uint64_t rt_fl_place(uint64_t size); /* addresses for a mapping of this thread */
+uint64_t rt_fl_slot_base(uint32_t slot);
 
 /* ---- heap.c */
-void fl_heap_begin(struct fl_local* local);
+void rt_fl_heap_begin(struct rt_fl_local* local);
 
 /* ---- system.c */
-void fl_system_init(void);
-long fl_system_call(long number, const long a[6]);
+void rt_fl_system_init(void);
+long rt_fl_system_call(long number, const long a[6]);
 #endif

@@ -1,6 +1,6 @@
-/* The heap. The address of a block follows from what its own thread has allocated and freed before, never from other
- * threads: each thread takes new blocks from its own part of the address space, and keeps what it frees, whoever had
- * allocated it. No lock, and the same addresses in a replay.
+/* The heap. The address of a block follows from what its own thread has allocated and freed before, never from
+ * other threads: each thread takes new blocks from its own part of the address space, and keeps what it frees,
+ * whoever had allocated it. No lock, and the same addresses in a replay.
  *
  * A block has 16 bytes before it: its size class, and for aligned blocks where it really begins.
  */
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
 struct head {
@@ -36,24 +37,24 @@ static uint64_t size_of(uint32_t c) {
 }
 
 /* Before the first thread is known, and for threads that foreign code makes. */
-static struct fl_local common = {.slot = HEDDLE_FLOW_SLOTS - 1};
+static struct rt_fl_local common = {.slot = HEDDLE_FLOW_SLOTS - 1};
 static bool common_busy;
 
-void fl_heap_begin(struct fl_local* local) {
-  local->heap_next = fl_slot_base(local->slot) + HEDDLE_FLOW_SLOT_SIZE / 2;
+void rt_fl_heap_begin(struct rt_fl_local* local) {
+  local->heap_next = rt_fl_slot_base(local->slot) + HEDDLE_FLOW_SLOT_SIZE / 2;
   local->heap_end = local->heap_next + HEDDLE_FLOW_SLOT_SIZE / 2;
   RT_SYS6(SYS_mmap, local->heap_next, local->heap_end - local->heap_next, PROT_READ | PROT_WRITE,
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-static struct fl_local* lock_heap(void) {
-  if (fl_local != NULL) return fl_local;
+static struct rt_fl_local* lock_heap(void) {
+  if (rt_fl_local != NULL) return rt_fl_local;
   while (__atomic_exchange_n(&common_busy, true, __ATOMIC_ACQUIRE)) RT_SYS0(SYS_sched_yield);
-  if (common.heap_next == 0) fl_heap_begin(&common);
+  if (common.heap_next == 0) rt_fl_heap_begin(&common);
   return &common;
 }
 
-static void unlock_heap(const struct fl_local* local) {
+static void unlock_heap(const struct rt_fl_local* local) {
   if (local == &common) __atomic_store_n(&common_busy, false, __ATOMIC_RELEASE);
 }
 
@@ -67,13 +68,13 @@ static void* allocate(uint64_t size, bool zero) {
     return NULL;
   }
   const uint32_t c = class_of(size == 0 ? 1 : size);
-  struct fl_local* const local = lock_heap();
+  struct rt_fl_local* const local = lock_heap();
   void* block = local->free[c];
   if (block != NULL) {
     local->free[c] = *(void**)block;
     unlock_heap(local);
     head_of(block)->magic = MAGIC;
-    if (zero) fl_clear_event(block, size);
+    if (zero) rt_fl_clear_event(block, size);
     return block;
   }
   const uint64_t bytes = size_of(c) + sizeof(struct head);
@@ -93,11 +94,15 @@ static void* begin_of(void* block) {
   return (char*)block - head_of(block)->offset;
 }
 
-void* malloc(size_t size) {
+RT_FL_ENTRY(malloc);
+void* rt_do_malloc(size_t size);
+void* rt_do_malloc(size_t size) {
   return allocate(size, false);
 }
 
-void* calloc(size_t count, size_t size) {
+RT_FL_ENTRY(calloc);
+void* rt_do_calloc(size_t count, size_t size);
+void* rt_do_calloc(size_t count, size_t size) {
   uint64_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
@@ -112,15 +117,17 @@ static void refuse(uint64_t magic) { /* as libc does */
   abort();
 }
 
-void free(void* block) {
+RT_FL_ENTRY(free);
+void rt_do_free(void* block);
+void rt_do_free(void* block) {
   if (block == NULL) return;
   if (head_of(block)->magic != MAGIC) refuse(head_of(block)->magic);
   void* const begin = begin_of(block);
   struct head* const head = head_of(begin);
   head_of(block)->magic = head->magic = FREED;
-  struct fl_local* const local = lock_heap();
+  struct rt_fl_local* const local = lock_heap();
   /* Somebody may still read there: an event like any other. */
-  fl_write_event(begin, &local->free[head->size_class], sizeof(void*));
+  rt_fl_write_event(begin, &local->free[head->size_class], sizeof(void*));
   local->free[head->size_class] = begin;
   unlock_heap(local);
 }
@@ -130,7 +137,9 @@ size_t malloc_usable_size(void* block) {
   return size_of(head_of(begin_of(block))->size_class) - head_of(block)->offset;
 }
 
-void* realloc(void* block, size_t size) {
+RT_FL_ENTRY(realloc);
+void* rt_do_realloc(void* block, size_t size);
+void* rt_do_realloc(void* block, size_t size) {
   if (block == NULL) return malloc(size);
   const size_t have = malloc_usable_size(block);
   if (size != 0 && size <= have && size >= have / 2) return block;
@@ -141,7 +150,9 @@ void* realloc(void* block, size_t size) {
   return other;
 }
 
-void* reallocarray(void* block, size_t count, size_t size) {
+RT_FL_ENTRY(reallocarray);
+void* rt_do_reallocarray(void* block, size_t count, size_t size);
+void* rt_do_reallocarray(void* block, size_t count, size_t size) {
   uint64_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
@@ -161,19 +172,29 @@ static void* aligned(size_t alignment, size_t size) {
   return (void*)at;
 }
 
-void* memalign(size_t alignment, size_t size) {
+RT_FL_ENTRY(memalign);
+void* rt_do_memalign(size_t alignment, size_t size);
+void* rt_do_memalign(size_t alignment, size_t size) {
   return aligned(alignment, size);
 }
-void* aligned_alloc(size_t alignment, size_t size) {
+RT_FL_ENTRY(aligned_alloc);
+void* rt_do_aligned_alloc(size_t alignment, size_t size);
+void* rt_do_aligned_alloc(size_t alignment, size_t size) {
   return aligned(alignment, size);
 }
-void* valloc(size_t size) {
+RT_FL_ENTRY(valloc);
+void* rt_do_valloc(size_t size);
+void* rt_do_valloc(size_t size) {
   return aligned(4096, size);
 }
-void* pvalloc(size_t size) {
+RT_FL_ENTRY(pvalloc);
+void* rt_do_pvalloc(size_t size);
+void* rt_do_pvalloc(size_t size) {
   return aligned(4096, (size + 4095) & ~4095ull);
 }
-int posix_memalign(void** to, size_t alignment, size_t size) {
+RT_FL_ENTRY(posix_memalign);
+int rt_do_posix_memalign(void** to, size_t alignment, size_t size);
+int rt_do_posix_memalign(void** to, size_t alignment, size_t size) {
   if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) return EINVAL;
   void* const block = aligned(alignment, size);
   if (block == NULL) return ENOMEM;

@@ -1,4 +1,5 @@
-/* Things that are done once: by the thread that did it in the recorded run. The routine runs outside of events. */
+/* Things that are done once: by the thread that did it in the recorded run. The routine runs outside of events.
+ */
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -11,12 +12,12 @@ enum { NEW = 0, RUNNING = 1, DONE = 2 };
 /* Whether the caller has to do it; otherwise it has been done. */
 static bool begin_once(int* state) {
   bool mine = false;
-  if (fl_active() && fl.mode == FL_REPLAY) {
-    fl_object_event(state);
-    mine = fl_next_is(HEDDLE_FLOW_ran_once);
+  if (rt_fl_active() && rt_fl.mode == FL_REPLAY) {
+    rt_fl_object_event(state);
+    mine = rt_fl_next_is(HEDDLE_FLOW_ran_once);
     const uint8_t* bytes;
     uint64_t size;
-    if (mine) fl_given(HEDDLE_FLOW_ran_once, &bytes, &size);
+    if (mine) rt_fl_given(HEDDLE_FLOW_ran_once, &bytes, &size);
     return mine;
   }
   for (;;) {
@@ -29,17 +30,17 @@ static bool begin_once(int* state) {
     if (now == DONE) break;
     RT_SYS6(SYS_futex, state, FUTEX_WAIT_PRIVATE, RUNNING, NULL, NULL, 0);
   }
-  fl_object_event(state);
-  if (mine && fl_active()) fl_note(HEDDLE_FLOW_ran_once, 1, NULL, 0);
+  rt_fl_object_event(state);
+  if (mine && rt_fl_active()) rt_fl_note(HEDDLE_FLOW_ran_once, 1, NULL, 0);
   return mine;
 }
 
 /* `guard`: a byte beside the state that says, to code of the program, that it is done. */
 static void end_once(int* state, int now, uint8_t* guard) {
-  fl_begin_object(state);
+  rt_fl_begin_object(state);
   if (guard != NULL) STORE(guard, 1);
   STORE(state, now);
-  fl_end_event();
+  rt_fl_end_event();
   RT_SYS6(SYS_futex, state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
@@ -64,8 +65,8 @@ void call_once(once_flag* once, void (*routine)(void)) {
   pthread_once((pthread_once_t*)once, routine);
 }
 
-/* Initialisation of function-local statics (Itanium C++ ABI 3.3.3): the first byte says that it is done; the state is
- * in the second half. */
+/* Initialisation of function-local statics (Itanium C++ ABI 3.3.3): the first byte says that it is done; the
+ * state is in the second half. */
 int __cxa_guard_acquire(uint64_t* guard) {
   int* const state = (int*)guard + 1;
   if (!begin_once(state)) return 0;

@@ -1,37 +1,38 @@
-/* Results from outside the program: written down when recording, given back in a replay, in the order of each thread. */
+/* Results from outside the program: written down when recording, given back in a replay, in the order of each
+ * thread. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/flow/flow.h"
 
 /* The head of an entry: `size` bytes at `first`, and `more` that the caller appends. */
-void fl_note_parts(uint32_t what, int64_t result, const void* first, uint64_t size, uint64_t more) {
-  struct fl_local* const local = fl_local;
-  const uint64_t number = fl_number();
+void rt_fl_note_parts(uint32_t what, int64_t result, const void* first, uint64_t size, uint64_t more) {
+  struct rt_fl_local* const local = rt_fl_local;
+  const uint64_t number = rt_fl_number();
   uint8_t entry[60];
   uint8_t* to = entry;
   *to++ = HEDDLE_FLOW_outside;
-  to = fl_put(to, number - local->last_outside);
-  to = fl_put(to, what);
-  to = fl_put(to, fl_zigzag(result));
-  to = fl_put(to, size + more);
+  to = rt_fl_put(to, number - local->last_outside);
+  to = rt_fl_put(to, what);
+  to = rt_fl_put(to, rt_fl_zigzag(result));
+  to = rt_fl_put(to, size + more);
   local->last_outside = number;
   ++heddle_flow_self->data;
-  fl_append(entry, (uint64_t)(to - entry));
-  if (size != 0) fl_append(first, size);
+  rt_fl_append(entry, (uint64_t)(to - entry));
+  if (size != 0) rt_fl_append(first, size);
 }
 
-void fl_note(uint32_t what, int64_t result, const void* bytes, uint64_t size) {
-  fl_note_parts(what, result, bytes, size, 0);
-  fl_commit();
+void rt_fl_note(uint32_t what, int64_t result, const void* bytes, uint64_t size) {
+  rt_fl_note_parts(what, result, bytes, size, 0);
+  rt_fl_commit();
 }
 
-_Noreturn void fl_diverged(const char* what, int64_t expected, int64_t found) {
+_Noreturn void rt_fl_diverged(const char* what, int64_t expected, int64_t found) {
   char text[400];
-  const int length = snprintf(text, sizeof text,
-                              "heddle: the replay diverges: thread %s, behind event %llu: %s (%lld, recorded %lld)\n",
-                              heddle_flow_self->name, (unsigned long long)fl_number(), what, (long long)found,
-                              (long long)expected);
+  const int length = snprintf(
+      text, sizeof text,
+      "heddle: the replay diverges: thread %s, behind event %llu: %s (%lld, recorded %lld)\n",
+      heddle_flow_self->name, (unsigned long long)rt_fl_number(), what, (long long)found, (long long)expected);
   RT_SYS3(SYS_write, 2, text, length);
   for (;;) RT_SYS1(SYS_exit_group, HEDDLE_FLOW_EXIT_DIVERGED);
 }
@@ -51,55 +52,56 @@ static int64_t signed_at(const uint8_t** at, const uint8_t* end) {
   return (int64_t)(value >> 1 ^ (0 - (value & 1)));
 }
 
-static void skip_edges(struct fl_local* local) {
+static void skip_edges(struct rt_fl_local* local) {
   while (local->given < local->given_end && *local->given == HEDDLE_FLOW_edge) {
     ++local->given;
     for (int i = 0; i < 3; ++i) number_at(&local->given, local->given_end);
   }
 }
 
-bool fl_next_is(uint32_t what) {
-  struct fl_local* const local = fl_local;
+bool rt_fl_next_is(uint32_t what) {
+  struct rt_fl_local* const local = rt_fl_local;
   skip_edges(local);
   if (local->given >= local->given_end) return false;
   const uint8_t* at = local->given + 1;
   const uint64_t number = local->given_outside + number_at(&at, local->given_end);
-  return number == fl_number() && number_at(&at, local->given_end) == what;
+  return number == rt_fl_number() && number_at(&at, local->given_end) == what;
 }
 
 /* The recording of this thread ends here: so does the thread. */
-static void end_if_over(struct fl_local* local) {
+static void end_if_over(struct rt_fl_local* local) {
   skip_edges(local);
   if (local->given < local->given_end) return;
-  if (local->fails) fl_diverged("the recorded run had failed before", 0, 0);
-  fl_thread_over();
+  if (local->fails) rt_fl_diverged("the recorded run had failed before", 0, 0);
+  rt_fl_thread_over();
   for (;;) RT_SYS4(SYS_ppoll, NULL, 0, NULL, NULL);
 }
 
-int64_t fl_peek(uint32_t what, const uint8_t** bytes) {
-  struct fl_local* const local = fl_local;
+int64_t rt_fl_peek(uint32_t what, const uint8_t** bytes) {
+  struct rt_fl_local* const local = rt_fl_local;
   end_if_over(local);
   const uint8_t* at = local->given + 1;
   number_at(&at, local->given_end);
   const uint64_t found = number_at(&at, local->given_end);
   const int64_t result = signed_at(&at, local->given_end);
   number_at(&at, local->given_end);
-  if (found != what) fl_diverged("another call than the recorded one", (int64_t)found, what);
+  if (found != what) rt_fl_diverged("another call than the recorded one", (int64_t)found, what);
   *bytes = at;
   return result;
 }
 
-int64_t fl_given(uint32_t what, const uint8_t** bytes, uint64_t* size) {
-  struct fl_local* const local = fl_local;
+int64_t rt_fl_given(uint32_t what, const uint8_t** bytes, uint64_t* size) {
+  struct rt_fl_local* const local = rt_fl_local;
   end_if_over(local);
   ++local->given;
   local->given_outside += number_at(&local->given, local->given_end);
   const uint64_t found = number_at(&local->given, local->given_end);
   const int64_t result = signed_at(&local->given, local->given_end);
   const uint64_t length = number_at(&local->given, local->given_end);
-  if (found != what) fl_diverged("another call than the recorded one", (int64_t)found, what);
-  if (local->given_outside != fl_number())
-    fl_diverged("a call at another place than the recorded one", (int64_t)local->given_outside, (int64_t)fl_number());
+  if (found != what) rt_fl_diverged("another call than the recorded one", (int64_t)found, what);
+  if (local->given_outside != rt_fl_number())
+    rt_fl_diverged("a call at another place than the recorded one", (int64_t)local->given_outside,
+                   (int64_t)rt_fl_number());
   *bytes = local->given;
   *size = length;
   local->given += length;

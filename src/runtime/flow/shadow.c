@@ -2,20 +2,20 @@
  *
  * The word of a granule says who may access it without further ado (abi/flow.h). Three ways:
  *
- * - Owned: its owner accesses it after one comparison, in instrumented code. Who wants it otherwise locks the word, and
- *   then makes sure that the owner does not access it any more: membarrier() lets every thread of the process pass a
- *   fence, so either the owner sees the lock, or its status says that an access is under way, and that one is waited
- *   for. Threads in system calls have no access under way: nothing waits for them.
+ * - Owned: its owner accesses it after one comparison, in instrumented code. Who wants it otherwise locks the
+ * word, and then makes sure that the owner does not access it any more: membarrier() lets every thread of the
+ * process pass a fence, so either the owner sees the lock, or its status says that an access is under way, and
+ * that one is waited for. Threads in system calls have no access under way: nothing waits for them.
  * - Read: everybody reads. Who writes makes sure in the same way that nobody reads any more.
  * - Contended: what changed hands often. Each access locks the word.
  *
- * Whoever takes over writes down an edge from the last event that can have accessed the granule: of an owner the last
- * that it has done, of a contended granule the one in the word. A thread skips an edge that follows from an earlier one
- * of its own: so sequences of one thread cost nothing but their ends (O1), and what a lock guards nothing beyond the
- * lock's own edge (O2), without anybody having to know which lock that is.
+ * Whoever takes over writes down an edge from the last event that can have accessed the granule: of an owner
+ * the last that it has done, of a contended granule the one in the word. A thread skips an edge that follows
+ * from an earlier one of its own: so sequences of one thread cost nothing but their ends (O1), and what a lock
+ * guards nothing beyond the lock's own edge (O2), without anybody having to know which lock that is.
  *
- * Edges never form a cycle: an event happens at the moment when it has locked all of its words, or, without a lock,
- * somewhere in its access; each edge leads from an event that was over to one that had not happened yet.
+ * Edges never form a cycle: an event happens at the moment when it has locked all of its words, or, without a
+ * lock, somewhere in its access; each edge leads from an event that was over to one that had not happened yet.
  */
 #include <linux/membarrier.h>
 #include <string.h>
@@ -23,25 +23,27 @@
 #include <wchar.h>
 
 #include "abi/hooks.h"
+#include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
 #define OFTEN 6 /* so many changes of hands make a granule contended */
 
-struct heddle_flow_thread fl_nobody = {.tag = ~0ull};
-RT_TLS struct heddle_flow_thread* heddle_flow_self = &fl_nobody;
-RT_TLS struct fl_local* fl_local;
+struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull};
+RT_TLS struct heddle_flow_thread* heddle_flow_self = &rt_fl_nobody;
+RT_TLS struct rt_fl_local* rt_fl_local;
+RT_TLS void* rt_fl_stack;
 RT_TLS uint32_t heddle_control_site;
 
 static const struct {
   uint64_t from, size;
 } shadows[] = {
-    {0x200000000000ull, 1ull << 36},  /* executables without a position of their own, small numbers */
-    {0x300000000000ull, 1ull << 44},  /* what the runtime places */
-    {0x5f0000000000ull, 1ull << 40},  /* libraries, the first stack */
-    {0x755500000000ull, 1ull << 37},  /* the executable */
+    {0x200000000000ull, 1ull << 36}, /* executables without a position of their own, small numbers */
+    {0x300000000000ull, 1ull << 44}, /* what the runtime places */
+    {0x5f0000000000ull, 1ull << 40}, /* libraries, the first stack */
+    {0x755500000000ull, 1ull << 37}, /* the executable */
 };
 
-void fl_shadow_init(void) {
+void rt_fl_shadow_init(void) {
   for (size_t i = 0; i < sizeof shadows / sizeof shadows[0]; ++i) {
     const long at = RT_SYS6(SYS_mmap, shadows[i].from, shadows[i].size, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -90,7 +92,8 @@ static void barrier(void) {
   RT_SYS3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* Behind a barrier: the last event that the thread has done, of those that can have accessed what we have locked. */
+/* Behind a barrier: the last event that the thread has done, of those that can have accessed what we have
+ * locked. */
 static uint64_t last_done(const struct heddle_flow_thread* other) {
   uint64_t status = LOAD(&other->status);
   const uint64_t first = status;
@@ -102,29 +105,29 @@ static uint64_t last_done(const struct heddle_flow_thread* other) {
 }
 
 static void after_event(uint32_t slot, uint64_t number) {
-  struct fl_local* const local = fl_local;
-  if (slot == local->slot ? fl.sequences : (fl.locks && local->seen[slot] >= number)) return;
+  struct rt_fl_local* const local = rt_fl_local;
+  if (slot == local->slot ? rt_fl.sequences : (rt_fl.locks && local->seen[slot] >= number)) return;
   if (number == 0) return;
-  fl_note_edge(slot, number);
+  rt_fl_note_edge(slot, number);
   if (local->seen[slot] < number) local->seen[slot] = number;
 }
 
 static void after_all_threads(void) {
-  const uint32_t count = LOAD(&fl.slots);
+  const uint32_t count = LOAD(&rt_fl.slots);
   for (uint32_t slot = 0; slot < count; ++slot) {
-    const struct heddle_flow_thread* const head = LOAD(&fl.threads[slot].head);
-    if (slot != fl_local->slot && head != NULL) after_event(slot, last_done(head));
+    const struct heddle_flow_thread* const head = LOAD(&rt_fl.threads[slot].head);
+    if (slot != rt_fl_local->slot && head != NULL) after_event(slot, last_done(head));
   }
 }
 
 static bool is_known(uint64_t word) { /* of kind read */
   const uint32_t slot = slot_of(word);
-  return slot == fl_local->slot || fl_local->seen[slot] >= number_of(word);
+  return slot == rt_fl_local->slot || rt_fl_local->seen[slot] >= number_of(word);
 }
 
 /* ---- locking */
 static inline uint64_t my_word(enum heddle_flow_kind kind, uint64_t number, uint64_t low) {
-  return HEDDLE_FLOW_WORD(kind, fl_local->slot, number, low);
+  return HEDDLE_FLOW_WORD(kind, rt_fl_local->slot, number, low);
 }
 
 /* What the word was. */
@@ -132,7 +135,7 @@ static uint64_t lock_word(uint64_t* word) {
   for (uint32_t tries = 0;; ++tries) {
     const uint64_t before = LOAD(word);
     if (kind_of(before) == HEDDLE_FLOW_locked) {
-      if (slot_of(before) == fl_local->slot) return before; /* two ranges that overlap */
+      if (slot_of(before) == rt_fl_local->slot) return before; /* two ranges that overlap */
     } else if (exchange(word, before, my_word(HEDDLE_FLOW_locked, 0, 0))) {
       return before;
     }
@@ -148,14 +151,14 @@ static uint64_t changed_hands(uint64_t word) {
 
 /* Edges to this event because of a word that is locked now, and what the word is to be behind the event. */
 static uint64_t take(uint64_t before, bool writes) {
-  const uint64_t number = fl_number(), low = before & 0xff;
+  const uint64_t number = rt_fl_number(), low = before & 0xff;
   switch (kind_of(before)) {
     case HEDDLE_FLOW_untouched:
-      return fl.sequences ? my_word(HEDDLE_FLOW_owned, 0, 0) : my_word(HEDDLE_FLOW_contended, number, 0);
+      return rt_fl.sequences ? my_word(HEDDLE_FLOW_owned, 0, 0) : my_word(HEDDLE_FLOW_contended, number, 0);
     case HEDDLE_FLOW_owned: {
       const uint32_t owner = slot_of(before);
-      if (owner == fl_local->slot) return before;
-      const uint64_t last = last_done(fl.threads[owner].head), hands = changed_hands(before);
+      if (owner == rt_fl_local->slot) return before;
+      const uint64_t last = last_done(rt_fl.threads[owner].head), hands = changed_hands(before);
       after_event(owner, last);
       if (hands >= OFTEN) return my_word(HEDDLE_FLOW_contended, number, hands);
       return writes ? my_word(HEDDLE_FLOW_owned, 0, hands)
@@ -176,7 +179,7 @@ static uint64_t take(uint64_t before, bool writes) {
 }
 
 static bool needs_barrier(uint64_t before, bool writes) {
-  return (kind_of(before) == HEDDLE_FLOW_owned && slot_of(before) != fl_local->slot) ||
+  return (kind_of(before) == HEDDLE_FLOW_owned && slot_of(before) != rt_fl_local->slot) ||
          (kind_of(before) == HEDDLE_FLOW_read && writes);
 }
 
@@ -238,25 +241,22 @@ static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t va
   return value;
 }
 
-uint64_t heddle_flow_load(const void* at, uint32_t size) {
-  if (!fl_active()) return load(at, size);
-  if (fl.mode == FL_REPLAY) {
-    fl_turn();
+static uint64_t load_event(const void* at, uint32_t size) {
+  if (rt_fl.mode == FL_REPLAY) {
+    rt_fl_turn();
     const uint64_t value = load(at, size);
-    fl_turn_done();
+    rt_fl_turn_done();
     return value;
   }
   if (!has_shadow((uint64_t)(uintptr_t)at)) return load(at, size);
   return access_granule((void*)(uintptr_t)at, size, false, 0);
 }
 
-void heddle_flow_store(void* at, uint32_t size, uint64_t value) {
-  if (!fl_active()) {
+static void store_event(void* at, uint32_t size, uint64_t value) {
+  if (rt_fl.mode == FL_REPLAY) {
+    rt_fl_turn();
     store(at, size, value);
-  } else if (fl.mode == FL_REPLAY) {
-    fl_turn();
-    store(at, size, value);
-    fl_turn_done();
+    rt_fl_turn_done();
   } else if (!has_shadow((uint64_t)(uintptr_t)at)) {
     store(at, size, value);
   } else {
@@ -264,13 +264,34 @@ void heddle_flow_store(void* at, uint32_t size, uint64_t value) {
   }
 }
 
+/* Instrumented code calls these two on the stack of the runtime. */
+uint64_t heddle_flow_load(const void* at, uint32_t size) {
+  if (!rt_fl_active()) return load(at, size);
+  void* const stack = rt_fl_stack;
+  rt_fl_stack = NULL;
+  const uint64_t value = load_event(at, size);
+  rt_fl_stack = stack;
+  return value;
+}
+
+void heddle_flow_store(void* at, uint32_t size, uint64_t value) {
+  if (!rt_fl_active()) {
+    store(at, size, value);
+    return;
+  }
+  void* const stack = rt_fl_stack;
+  rt_fl_stack = NULL;
+  store_event(at, size, value);
+  rt_fl_stack = stack;
+}
+
 /* ---- events on any memory */
-static struct fl_range* add_range(const void* at, uint64_t size, bool writes) {
-  struct fl_local* const local = fl_local;
+static struct rt_fl_range* add_range(const void* at, uint64_t size, bool writes) {
+  struct rt_fl_local* const local = rt_fl_local;
   const uint64_t begin = (uint64_t)(uintptr_t)at;
   if (local->range_count == FL_RANGES || size == 0 || !has_shadow(begin)) return NULL;
-  struct fl_range* const range = &local->ranges[local->range_count++];
-  *range = (struct fl_range){.begin = begin & ~7ull, .end = (begin + size + 7) & ~7ull, .writes = writes};
+  struct rt_fl_range* const range = &local->ranges[local->range_count++];
+  *range = (struct rt_fl_range){.begin = begin & ~7ull, .end = (begin + size + 7) & ~7ull, .writes = writes};
   return range;
 }
 
@@ -292,32 +313,32 @@ static uint64_t extent(const void* at, uint64_t size, uint64_t limit) {
   }
 }
 
-/* Strings may change before the event begins: then the event is about what was there when it was announced. An object
- * of a library is changed by every call. */
+/* Strings may change before the event begins: then the event is about what was there when it was announced. An
+ * object of a library is changed by every call. */
 void heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes) {
-  if (!fl_active() || fl_local->open || at == NULL || size == 0) return;
+  if (!rt_fl_active() || rt_fl_local->open || at == NULL || size == 0) return;
   if (size < HEDDLE_SIZE_OBJECT && size > 1ull << 40) size = HEDDLE_SIZE_OBJECT;
   const bool object = size == HEDDLE_SIZE_OBJECT;
   add_range(at, extent(at, size, limit), writes != 0 || object);
 }
 
-static void sort_ranges(struct fl_local* local) { /* few */
+static void sort_ranges(struct rt_fl_local* local) { /* few */
   for (uint32_t i = 1; i < local->range_count; ++i)
     for (uint32_t j = i; j > 0 && local->ranges[j].begin < local->ranges[j - 1].begin; --j) {
-      const struct fl_range other = local->ranges[j];
+      const struct rt_fl_range other = local->ranges[j];
       local->ranges[j] = local->ranges[j - 1];
       local->ranges[j - 1] = other;
     }
 }
 
-static bool all_mine(const struct fl_local* local) {
+static bool all_mine(const struct rt_fl_local* local) {
   for (uint32_t i = 0; i < local->range_count; ++i)
     for (uint64_t at = local->ranges[i].begin; at < local->ranges[i].end; at += 8)
       if (!is_mine(LOAD(word_of(at)), local->ranges[i].writes)) return false;
   return true;
 }
 
-static void make_room(struct fl_local* local) {
+static void make_room(struct rt_fl_local* local) {
   uint64_t words = 0;
   for (uint32_t i = 0; i < local->range_count; ++i)
     words += (local->ranges[i].end - local->ranges[i].begin) / 8;
@@ -331,12 +352,12 @@ static void make_room(struct fl_local* local) {
 }
 
 /* Words are locked in ascending order, so that threads do not wait for each other in a circle. */
-static void lock_ranges(struct fl_local* local) {
+static void lock_ranges(struct rt_fl_local* local) {
   make_room(local);
   uint64_t count = 0;
   bool needed = false;
   for (uint32_t i = 0; i < local->range_count; ++i) {
-    const struct fl_range* const range = &local->ranges[i];
+    const struct rt_fl_range* const range = &local->ranges[i];
     for (uint64_t at = range->begin; at < range->end; at += 8) {
       const uint64_t before = local->after[count++] = lock_word(word_of(at));
       needed |= needs_barrier(before, true);
@@ -345,22 +366,23 @@ static void lock_ranges(struct fl_local* local) {
   if (needed) barrier();
   count = 0;
   for (uint32_t i = 0; i < local->range_count; ++i) {
-    const struct fl_range* const range = &local->ranges[i];
+    const struct rt_fl_range* const range = &local->ranges[i];
     for (uint64_t at = range->begin; at < range->end; at += 8, ++count)
       if (kind_of(local->after[count]) != HEDDLE_FLOW_locked)
         local->after[count] = take(local->after[count], range->writes);
   }
 }
 
-static void unlock_ranges(struct fl_local* local) {
+static void unlock_ranges(struct rt_fl_local* local) {
   uint64_t count = 0;
   for (uint32_t i = 0; i < local->range_count; ++i)
     for (uint64_t at = local->ranges[i].begin; at < local->ranges[i].end; at += 8, ++count)
       if (kind_of(local->after[count]) != HEDDLE_FLOW_locked) STORE(word_of(at), local->after[count]);
 }
 
-/* A granule that one range writes and another one reads is written: what comes first decides what it will be. */
-static void join_ranges(struct fl_local* local) {
+/* A granule that one range writes and another one reads is written: what comes first decides what it will be.
+ */
+static void join_ranges(struct rt_fl_local* local) {
   for (uint32_t i = 0; i < local->range_count; ++i)
     for (uint32_t j = 0; j < local->range_count; ++j)
       if (local->ranges[j].writes && local->ranges[i].begin < local->ranges[j].end &&
@@ -368,71 +390,89 @@ static void join_ranges(struct fl_local* local) {
         local->ranges[i].writes = true;
 }
 
-void heddle_flow_begin(void) {
-  if (!fl_active() || fl_local->open) return;
-  struct fl_local* const local = fl_local;
+static void begin_event(void) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  struct rt_fl_local* const local = rt_fl_local;
   struct heddle_flow_thread* const self = heddle_flow_self;
   local->open = true;
   STORE(&self->status, self->status + 4 + HEDDLE_FLOW_direct);
-  if (fl.mode == FL_REPLAY) {
-    fl_turn();
+  if (rt_fl.mode == FL_REPLAY) {
+    rt_fl_turn();
     return;
   }
-  if (fl.sequences && all_mine(local)) return;
+  if (rt_fl.sequences && all_mine(local)) return;
   set_state(HEDDLE_FLOW_waiting);
   sort_ranges(local);
   join_ranges(local);
   lock_ranges(local);
 }
 
-void heddle_flow_end(void) {
-  if (!fl_active() || !fl_local->open) return;
-  struct fl_local* const local = fl_local;
+static void end_event(void) {
+  if (!rt_fl_active() || !rt_fl_local->open) return;
+  struct rt_fl_local* const local = rt_fl_local;
   const bool locked = (heddle_flow_self->status & 3) == HEDDLE_FLOW_waiting;
-  if (fl.mode == FL_REPLAY) fl_turn_done();
+  if (rt_fl.mode == FL_REPLAY) rt_fl_turn_done();
   set_state(HEDDLE_FLOW_done);
-  if (locked && fl.mode == FL_RECORD) unlock_ranges(local);
+  if (locked && rt_fl.mode == FL_RECORD) unlock_ranges(local);
   local->range_count = 0;
   local->open = false;
 }
 
-void fl_begin_object(const void* object) {
-  if (!fl_active() || fl_local->open) return;
-  fl_local->range_count = 0;
+void rt_fl_begin_object(const void* object) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  rt_fl_local->range_count = 0;
   add_range(object, 1, true);
-  heddle_flow_begin();
+  begin_event();
 }
 
-void fl_end_event(void) {
-  heddle_flow_end();
+void rt_fl_end_event(void) {
+  end_event();
 }
 
-void fl_write_event(void* to, const void* from, uint64_t size) {
-  const bool event = fl_active() && !fl_local->open && size != 0;
+void rt_fl_write_event(void* to, const void* from, uint64_t size) {
+  const bool event = rt_fl_active() && !rt_fl_local->open && size != 0;
   if (event) {
-    fl_local->range_count = 0;
+    rt_fl_local->range_count = 0;
     add_range(to, size, true);
-    heddle_flow_begin();
+    begin_event();
   }
   memcpy(to, from, size);
   if (event) heddle_flow_end();
 }
 
-void fl_clear_event(void* at, uint64_t size) {
-  const bool event = fl_active() && !fl_local->open && size != 0;
+void rt_fl_clear_event(void* at, uint64_t size) {
+  const bool event = rt_fl_active() && !rt_fl_local->open && size != 0;
   if (event) {
-    fl_local->range_count = 0;
+    rt_fl_local->range_count = 0;
     add_range(at, size, true);
-    heddle_flow_begin();
+    begin_event();
   }
   memset(at, 0, size);
   if (event) heddle_flow_end();
 }
 
-void fl_event_after(uint32_t slot, uint64_t number) {
-  if (!fl_active() || fl_local->open) return;
-  fl_local->range_count = 0;
-  heddle_flow_begin();
-  if (fl.mode == FL_RECORD) after_event(slot, number);
-  heddle_flow_end();
+void rt_fl_event_after(uint32_t slot, uint64_t number) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  rt_fl_local->range_count = 0;
+  begin_event();
+  if (rt_fl.mode == FL_RECORD) after_event(slot, number);
+  end_event();
+}
+
+void rt_fl_empty_event(void) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  rt_fl_local->range_count = 0;
+  begin_event();
+  end_event();
+}
+
+RT_FL_ENTRY(heddle_flow_begin);
+void rt_do_heddle_flow_begin(void);
+void rt_do_heddle_flow_begin(void) {
+  begin_event();
+}
+RT_FL_ENTRY(heddle_flow_end);
+void rt_do_heddle_flow_end(void);
+void rt_do_heddle_flow_end(void) {
+  end_event();
 }

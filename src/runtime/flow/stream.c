@@ -1,5 +1,5 @@
-/* A thread's file: its first page is the thread's state, so that nothing is lost however the process ends; the stream
- * behind it is written through a window that moves on. */
+/* A thread's file: its first page is the thread's state, so that nothing is lost however the process ends; the
+ * stream behind it is written through a window that moves on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static bool failed(long result) {
   return result < 0 && result > -4096;
 }
 
-static bool next_window(struct fl_local* local) {
+static bool next_window(struct rt_fl_local* local) {
   if (local->file < 0) return false;
   if (local->window != NULL) {
     RT_SYS2(SYS_munmap, local->window, WINDOW);
@@ -34,7 +34,7 @@ static bool next_window(struct fl_local* local) {
   return true;
 }
 
-bool fl_open_stream(struct fl_local* local, const struct rt_thread* thread) {
+bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread) {
   char path[RT_PATH_SIZE];
   local->file = -1;
   rt_log_path(&thread->log, ".flow", path);
@@ -55,7 +55,7 @@ bool fl_open_stream(struct fl_local* local, const struct rt_thread* thread) {
   head->format = HEDDLE_FLOW_FORMAT;
   head->slot = local->slot;
   head->tag = HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0) >> HEDDLE_FLOW_LOW_BITS;
-  if (fl.mode == FL_REPLAY || !fl.sequences) head->tag = ~0ull; /* nothing is without a hook */
+  if (rt_fl.mode == FL_REPLAY || !rt_fl.sequences) head->tag = ~0ull; /* nothing is without a hook */
   strcpy(head->name, thread->name);
   RT_ORDER();
   head->magic = HEDDLE_FLOW_MAGIC;
@@ -63,8 +63,8 @@ bool fl_open_stream(struct fl_local* local, const struct rt_thread* thread) {
   return true;
 }
 
-void fl_append(const void* data, uint64_t size) {
-  struct fl_local* const local = fl_local;
+void rt_fl_append(const void* data, uint64_t size) {
+  struct rt_fl_local* const local = rt_fl_local;
   const uint8_t* from = data;
   while (size > 0) {
     if (local->next == local->end && !next_window(local)) return;
@@ -78,34 +78,34 @@ void fl_append(const void* data, uint64_t size) {
 }
 
 /* What was appended counts from now on. */
-void fl_commit(void) {
-  const struct fl_local* const local = fl_local;
+void rt_fl_commit(void) {
+  const struct rt_fl_local* const local = rt_fl_local;
   if (local->window == NULL) return;
   RT_ORDER();
   *(volatile uint64_t*)&heddle_flow_self->used = local->window_at + (uint64_t)(local->next - local->window);
 }
 
-uint8_t* fl_put(uint8_t* to, uint64_t value) {
+uint8_t* rt_fl_put(uint8_t* to, uint64_t value) {
   return rt_varint(to, value);
 }
 
-void fl_note_edge(uint32_t slot, uint64_t number) {
-  struct fl_local* const local = fl_local;
-  const uint64_t mine = fl_number();
+void rt_fl_note_edge(uint32_t slot, uint64_t number) {
+  struct rt_fl_local* const local = rt_fl_local;
+  const uint64_t mine = rt_fl_number();
   uint8_t entry[40];
   uint8_t* to = entry;
   *to++ = HEDDLE_FLOW_edge;
-  to = fl_put(to, mine - local->last_edge);
-  to = fl_put(to, slot);
-  to = fl_put(to, fl_zigzag((int64_t)(number - local->edge_base[slot])));
+  to = rt_fl_put(to, mine - local->last_edge);
+  to = rt_fl_put(to, slot);
+  to = rt_fl_put(to, rt_fl_zigzag((int64_t)(number - local->edge_base[slot])));
   local->last_edge = mine;
   local->edge_base[slot] = number;
   ++heddle_flow_self->edges;
-  fl_append(entry, (uint64_t)(to - entry));
-  fl_commit();
+  rt_fl_append(entry, (uint64_t)(to - entry));
+  rt_fl_commit();
 }
 
-void* fl_map_file(const char* name, uint64_t* size) {
+void* rt_fl_map_file(const char* name, uint64_t* size) {
   char path[RT_PATH_SIZE];
   if (strlen(rt.folder) + strlen(name) + 2 > sizeof path) return NULL;
   strcpy(path, rt.folder);
@@ -118,7 +118,8 @@ void* fl_map_file(const char* name, uint64_t* size) {
   /* Not where the kernel would put the program's own mappings. */
   static _Atomic uint64_t place = 0x2f0000000000ull;
   if (end > 0) {
-    const uint64_t want = __atomic_fetch_add((uint64_t*)&place, ((uint64_t)end + 0x1fff) & ~0xfffull, __ATOMIC_RELAXED);
+    const uint64_t want =
+        __atomic_fetch_add((uint64_t*)&place, ((uint64_t)end + 0x1fff) & ~0xfffull, __ATOMIC_RELAXED);
     at = RT_SYS6(SYS_mmap, want, end, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
   }
   RT_SYS1(SYS_close, fd);

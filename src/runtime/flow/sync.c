@@ -1,6 +1,7 @@
-/* Synchronisation: each operation is an event on its object (the ghost accesses of the paper, section 4.3), placed so that
- * the order of the events is that of the operations: behind what waits, around what lets others go on. In a replay the
- * order of events has been decided, and nobody waits: the real operations are left out, their results given back. */
+/* Synchronisation: each operation is an event on its object (the ghost accesses of the paper, section 4.3),
+ * placed so that the order of the events is that of the operations: behind what waits, around what lets others
+ * go on. In a replay the order of events has been decided, and nobody waits: the real operations are left out,
+ * their results given back. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -8,58 +9,65 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
-void fl_joined(pthread_t handle);
+void rt_fl_joined(pthread_t handle);
 
 #define REAL(name, ...)                                           \
   ({                                                              \
     static __typeof__(name)* real_;                               \
     if (real_ == NULL) real_ = (__typeof__(name)*)rt_real(#name); \
-    if (fl_local != NULL) ++fl_local->depth;                      \
+    if (rt_fl_local != NULL) ++rt_fl_local->depth;                \
     const int result_ = real_(__VA_ARGS__);                       \
-    if (fl_local != NULL) --fl_local->depth;                      \
+    if (rt_fl_local != NULL) --rt_fl_local->depth;                \
     result_;                                                      \
   })
 
 static int result(int real) {
-  if (!fl_active()) return real;
-  if (fl.mode == FL_RECORD) {
-    if (real != 0) fl_note(HEDDLE_FLOW_sync_result, real, NULL, 0);
+  if (!rt_fl_active()) return real;
+  if (rt_fl.mode == FL_RECORD) {
+    if (real != 0) rt_fl_note(HEDDLE_FLOW_sync_result, real, NULL, 0);
     return real;
   }
   const uint8_t* bytes;
   uint64_t size;
-  return fl_next_is(HEDDLE_FLOW_sync_result) ? (int)fl_given(HEDDLE_FLOW_sync_result, &bytes, &size) : 0;
+  return rt_fl_next_is(HEDDLE_FLOW_sync_result) ? (int)rt_fl_given(HEDDLE_FLOW_sync_result, &bytes, &size) : 0;
 }
 
 static bool replaying(void) {
-  return fl_active() && fl.mode == FL_REPLAY;
+  return rt_fl_active() && rt_fl.mode == FL_REPLAY;
 }
 
 /* Waits, then the event. */
-#define ACQUIRES(name, parameters, object, ...)                  \
-  int name parameters {                                          \
+#define ACQUIRES(name, parameters, object, ...)                 \
+  RT_FL_ENTRY(name);                                            \
+  int rt_do_##name parameters;                                  \
+  int rt_do_##name parameters {                                 \
     const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    fl_object_event(object);                                     \
-    return result(real);                                         \
+    rt_fl_object_event(object);                                 \
+    return result(real);                                        \
   }
 /* Does not wait: happens inside the event. */
-#define CHANGES(name, parameters, object, ...)                   \
-  int name parameters {                                          \
-    fl_begin_object(object);                                     \
+#define CHANGES(name, parameters, object, ...)                  \
+  RT_FL_ENTRY(name);                                            \
+  int rt_do_##name parameters;                                  \
+  int rt_do_##name parameters {                                 \
+    rt_fl_begin_object(object);                                 \
     const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    fl_end_event();                                              \
-    return result(real);                                         \
+    rt_fl_end_event();                                          \
+    return result(real);                                        \
   }
 /* A condition: the lock is let go, and taken again. */
-#define WAITS(name, parameters, condition, lock, ...)            \
-  int name parameters {                                          \
-    fl_object_event(lock);                                       \
+#define WAITS(name, parameters, condition, lock, ...)           \
+  RT_FL_ENTRY(name);                                            \
+  int rt_do_##name parameters;                                  \
+  int rt_do_##name parameters {                                 \
+    rt_fl_object_event(lock);                                   \
     const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    fl_object_event(condition);                                  \
-    fl_object_event(lock);                                       \
-    return result(real);                                         \
+    rt_fl_object_event(condition);                              \
+    rt_fl_object_event(lock);                                   \
+    return result(real);                                        \
   }
 
 typedef const struct timespec* deadline;
@@ -72,7 +80,8 @@ CHANGES(pthread_mutex_destroy, (pthread_mutex_t * m), m, m)
 CHANGES(pthread_mutex_consistent, (pthread_mutex_t * m), m, m)
 WAITS(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t* m), c, m, c, m)
 WAITS(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t* m, deadline t), c, m, c, m, t)
-WAITS(pthread_cond_clockwait, (pthread_cond_t * c, pthread_mutex_t* m, clockid_t k, deadline t), c, m, c, m, k, t)
+WAITS(pthread_cond_clockwait, (pthread_cond_t * c, pthread_mutex_t* m, clockid_t k, deadline t), c, m, c, m, k,
+      t)
 CHANGES(pthread_cond_signal, (pthread_cond_t * c), c, c)
 CHANGES(pthread_cond_broadcast, (pthread_cond_t * c), c, c)
 ACQUIRES(pthread_rwlock_rdlock, (pthread_rwlock_t * l), l, l)
@@ -88,15 +97,20 @@ ACQUIRES(pthread_spin_lock, (pthread_spinlock_t * l), (void*)(uintptr_t)l, l)
 CHANGES(pthread_spin_trylock, (pthread_spinlock_t * l), (void*)(uintptr_t)l, l)
 CHANGES(pthread_spin_unlock, (pthread_spinlock_t * l), (void*)(uintptr_t)l, l)
 
-int pthread_barrier_wait(pthread_barrier_t* barrier) {
-  fl_object_event(barrier);
+RT_FL_ENTRY(pthread_barrier_wait);
+int rt_do_pthread_barrier_wait(pthread_barrier_t* barrier);
+int rt_do_pthread_barrier_wait(pthread_barrier_t* barrier) {
+  rt_fl_object_event(barrier);
   const int real = replaying() ? 0 : REAL(pthread_barrier_wait, barrier);
-  fl_object_event(barrier);
+  rt_fl_object_event(barrier);
   return result(real);
 }
-int pthread_barrier_destroy(pthread_barrier_t* barrier) { /* waits for those who leave: they are in libc */
+RT_FL_ENTRY(pthread_barrier_destroy);
+int rt_do_pthread_barrier_destroy(pthread_barrier_t* barrier);
+int rt_do_pthread_barrier_destroy(
+    pthread_barrier_t* barrier) { /* waits for those who leave: they are in libc */
   const int real = replaying() ? 0 : REAL(pthread_barrier_destroy, barrier);
-  fl_object_event(barrier);
+  rt_fl_object_event(barrier);
   return result(real);
 }
 
@@ -118,72 +132,88 @@ static int with_errno(int real) {
   errno = -told;
   return -1;
 }
-#define SEMAPHORE_WAITS(name, parameters, ...)                   \
-  int name parameters {                                          \
+#define SEMAPHORE_WAITS(name, parameters, ...)                  \
+  RT_FL_ENTRY(name);                                            \
+  int rt_do_##name parameters;                                  \
+  int rt_do_##name parameters {                                 \
     const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    const int error = errno;                                     \
-    fl_object_event(s);                                          \
-    errno = error;                                               \
-    return with_errno(real);                                     \
+    const int error = errno;                                    \
+    rt_fl_object_event(s);                                      \
+    errno = error;                                              \
+    return with_errno(real);                                    \
   }
 SEMAPHORE_WAITS(sem_wait, (sem_t * s), s)
 SEMAPHORE_WAITS(sem_timedwait, (sem_t * s, deadline t), s, t)
 SEMAPHORE_WAITS(sem_clockwait, (sem_t * s, clockid_t c, deadline t), s, c, t)
-#define SEMAPHORE_CHANGES(name)                                  \
-  int name(sem_t* s) {                                           \
-    fl_begin_object(s);                                          \
-    const int real = replaying() ? 0 : REAL(name, s);       \
-    const int error = errno;                                     \
-    fl_end_event();                                              \
-    errno = error;                                               \
-    return with_errno(real);                                     \
+#define SEMAPHORE_CHANGES(name)                       \
+  RT_FL_ENTRY(name);                                  \
+  int rt_do_##name(sem_t* s);                         \
+  int rt_do_##name(sem_t* s) {                        \
+    rt_fl_begin_object(s);                            \
+    const int real = replaying() ? 0 : REAL(name, s); \
+    const int error = errno;                          \
+    rt_fl_end_event();                                \
+    errno = error;                                    \
+    return with_errno(real);                          \
   }
 SEMAPHORE_CHANGES(sem_trywait)
 SEMAPHORE_CHANGES(sem_post)
 
-int sem_getvalue(sem_t* s, int* value) {
-  fl_begin_object(s);
+RT_FL_ENTRY(sem_getvalue);
+int rt_do_sem_getvalue(sem_t* s, int* value);
+int rt_do_sem_getvalue(sem_t* s, int* value) {
+  rt_fl_begin_object(s);
   const int real = replaying() ? 0 : REAL(sem_getvalue, s, value);
-  fl_end_event();
+  rt_fl_end_event();
   *value = result(*value);
   return real;
 }
 
 /* ---- joining: in a replay the thread has performed its last event, and ends in earnest */
 static int join(int real, pthread_t handle) {
-  if (real == 0) fl_joined(handle);
+  if (real == 0) rt_fl_joined(handle);
   return result(real);
 }
 
-int pthread_join(pthread_t handle, void** value) {
+RT_FL_ENTRY(pthread_join);
+int rt_do_pthread_join(pthread_t handle, void** value);
+int rt_do_pthread_join(pthread_t handle, void** value) {
   if (!replaying()) return join(REAL(pthread_join, handle, value), handle);
-  fl_joined(handle);
+  rt_fl_joined(handle);
   const int told = result(0);
   return told == 0 ? REAL(pthread_join, handle, value) : told;
 }
 
-int thrd_join(thrd_t handle, int* value) {
+RT_FL_ENTRY(thrd_join);
+int rt_do_thrd_join(thrd_t handle, int* value);
+int rt_do_thrd_join(thrd_t handle, int* value) {
   if (!replaying()) return join(REAL(thrd_join, handle, value), handle);
-  fl_joined(handle);
+  rt_fl_joined(handle);
   return REAL(thrd_join, handle, value);
 }
 
 /* Those that may fail: whether they did is known by the event that follows or does not. */
 static int try_join(int real, pthread_t handle, void** value) {
   if (!replaying()) {
-    fl_joined(handle);
+    rt_fl_joined(handle);
     return result(real);
   }
-  fl_joined(handle);
+  rt_fl_joined(handle);
   const int told = result(0);
   return told == 0 ? REAL(pthread_join, handle, value) : told;
 }
-int pthread_tryjoin_np(pthread_t handle, void** value) {
+RT_FL_ENTRY(pthread_tryjoin_np);
+int rt_do_pthread_tryjoin_np(pthread_t handle, void** value);
+int rt_do_pthread_tryjoin_np(pthread_t handle, void** value) {
   return try_join(replaying() ? 0 : REAL(pthread_tryjoin_np, handle, value), handle, value);
 }
-int pthread_timedjoin_np(pthread_t handle, void** value, const struct timespec* t) {
+RT_FL_ENTRY(pthread_timedjoin_np);
+int rt_do_pthread_timedjoin_np(pthread_t handle, void** value, const struct timespec* t);
+int rt_do_pthread_timedjoin_np(pthread_t handle, void** value, const struct timespec* t) {
   return try_join(replaying() ? 0 : REAL(pthread_timedjoin_np, handle, value, t), handle, value);
 }
-int pthread_clockjoin_np(pthread_t handle, void** value, clockid_t clock, const struct timespec* t) {
+RT_FL_ENTRY(pthread_clockjoin_np);
+int rt_do_pthread_clockjoin_np(pthread_t handle, void** value, clockid_t clock, const struct timespec* t);
+int rt_do_pthread_clockjoin_np(pthread_t handle, void** value, clockid_t clock, const struct timespec* t) {
   return try_join(replaying() ? 0 : REAL(pthread_clockjoin_np, handle, value, clock, t), handle, value);
 }

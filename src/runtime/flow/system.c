@@ -1,8 +1,9 @@
-/* System calls: everything that the kernel tells the program is recorded, and given back in a replay, which then performs
- * no input and no output but what goes to standard output and error.
+/* System calls: everything that the kernel tells the program is recorded, and given back in a replay, which
+ * then performs no input and no output but what goes to standard output and error.
  *
- * A filter (seccomp) lets calls from libraries trap, so that those inside libc (stdio) come here too; those of the runtime
- * itself, which are made in the executable, pass. Frequent functions are interposed (calls.c) to save the trap. */
+ * A filter (seccomp) lets calls from libraries trap, so that those inside libc (stdio) come here too; those of
+ * the runtime itself, which are made in the executable, pass. Frequent functions are interposed (calls.c) to
+ * save the trap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -34,7 +35,8 @@ struct piece {
 };
 #define PIECES 64
 
-static uint32_t vector_pieces(const struct iovec* vector, uint64_t count, uint64_t bytes, struct piece* out, uint32_t used) {
+static uint32_t vector_pieces(const struct iovec* vector, uint64_t count, uint64_t bytes, struct piece* out,
+                              uint32_t used) {
   for (uint64_t i = 0; i < count && bytes > 0 && used < PIECES; ++i) {
     const uint64_t size = vector[i].iov_len < bytes ? vector[i].iov_len : bytes;
     out[used++] = (struct piece){vector[i].iov_base, size};
@@ -57,10 +59,10 @@ static uint64_t ioctl_size(unsigned long request) {
 }
 
 static uint32_t find_pieces(long number, const long a[6], long result, struct piece* out) {
-  const struct fl_part* const parts = fl_parts_of(number);
+  const struct rt_fl_part* const parts = rt_fl_parts_of(number);
   uint32_t used = 0;
   for (uint32_t i = 0; parts != NULL && i < FL_PARTS && parts[i].amount != FL_NOTHING; ++i) {
-    const struct fl_part* const part = &parts[i];
+    const struct rt_fl_part* const part = &parts[i];
     void* const at = (void*)a[part->argument];
     if (at == NULL || (result < 0 && !part->on_error)) continue;
     uint64_t size = 0;
@@ -103,21 +105,21 @@ static uint32_t find_pieces(long number, const long a[6], long result, struct pi
 /* Lengths stand before the bytes: in a replay they are not known otherwise. */
 static void note_pieces(long number, long result, const struct piece* pieces, uint32_t count) {
   uint8_t lengths[PIECES * 10 + 8];
-  uint8_t* to = fl_put(lengths, count);
+  uint8_t* to = rt_fl_put(lengths, count);
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    to = fl_put(to, pieces[i].size);
+    to = rt_fl_put(to, pieces[i].size);
     bytes += pieces[i].size;
   }
-  fl_note_parts((uint32_t)number, result, lengths, (uint64_t)(to - lengths), bytes);
-  for (uint32_t i = 0; i < count; ++i) fl_append(pieces[i].at, pieces[i].size);
-  fl_commit();
+  rt_fl_note_parts((uint32_t)number, result, lengths, (uint64_t)(to - lengths), bytes);
+  for (uint32_t i = 0; i < count; ++i) rt_fl_append(pieces[i].at, pieces[i].size);
+  rt_fl_commit();
 }
 
 /* The kernel's writes as events. When recording they have happened already. */
 static void write_pieces(const struct piece* pieces, uint32_t count, const uint8_t* bytes) {
   for (uint32_t i = 0; i < count; ++i) {
-    fl_write_event(pieces[i].at, bytes != NULL ? (const void*)bytes : pieces[i].at, pieces[i].size);
+    rt_fl_write_event(pieces[i].at, bytes != NULL ? (const void*)bytes : pieces[i].at, pieces[i].size);
     if (bytes != NULL) bytes += pieces[i].size;
   }
 }
@@ -145,7 +147,7 @@ static long read_apart(long number, const long a[6], struct piece* piece) {
   const long result = raw(number, b);
   if (result > 0) {
     piece->size = (uint64_t)result;
-    fl_write_event((void*)a[1], apart, (uint64_t)result);
+    rt_fl_write_event((void*)a[1], apart, (uint64_t)result);
   }
   return result;
 }
@@ -175,7 +177,7 @@ static void show_output(long number, const long a[6], long result) {
 /* The result stands behind the events of its pieces: so look before them. */
 static long replay_call(long number, const long a[6]) {
   const uint8_t* bytes = NULL;
-  int64_t result = fl_peek((uint32_t)number, &bytes);
+  int64_t result = rt_fl_peek((uint32_t)number, &bytes);
   struct piece pieces[PIECES];
   const uint8_t* at = bytes;
   const uint64_t count = take_number(&at);
@@ -185,12 +187,12 @@ static long replay_call(long number, const long a[6]) {
     /* Where an address has a length behind a pointer, that is what it was before; the recorded sizes count. */
     uint32_t found = find_pieces(number, a, result, pieces);
     if ((number == SYS_read || number == SYS_pread64) && found == 1) pieces[0].at = (void*)a[1];
-    if (found != count) fl_diverged("a system call with other arguments", (int64_t)count, found);
+    if (found != count) rt_fl_diverged("a system call with other arguments", (int64_t)count, found);
     for (uint32_t i = 0; i < found; ++i) pieces[i].size = sizes[i];
     write_pieces(pieces, found, at);
   }
   uint64_t size;
-  result = fl_given((uint32_t)number, &bytes, &size);
+  result = rt_fl_given((uint32_t)number, &bytes, &size);
   show_output(number, a, result);
   if (number == SYS_getpid) recorded_pid = result;
   return result;
@@ -214,7 +216,7 @@ static long record_mmap(const long a[6]) {
   long b[6];
   memcpy(b, a, sizeof b);
   if (a[0] == 0 && (a[3] & MAP_FIXED) == 0) {
-    const uint64_t place = fl_place((uint64_t)a[1]);
+    const uint64_t place = rt_fl_place((uint64_t)a[1]);
     if (place != 0) {
       b[0] = (long)place;
       b[3] |= MAP_FIXED;
@@ -224,23 +226,23 @@ static long record_mmap(const long a[6]) {
   char path[RT_PATH_SIZE];
   path[0] = 0;
   if ((a[3] & MAP_ANONYMOUS) == 0 && a[4] >= 0) name_of_file(a[4], path);
-  fl_note(SYS_mmap, result, path, strlen(path) + 1);
+  rt_fl_note(SYS_mmap, result, path, strlen(path) + 1);
   return result;
 }
 
 static long replay_mmap(const long a[6]) {
   const uint8_t* bytes;
   uint64_t size;
-  const long result = (long)fl_given(SYS_mmap, &bytes, &size);
+  const long result = (long)rt_fl_given(SYS_mmap, &bytes, &size);
   if (result < 0 && result > -4096) return result;
-  if (a[0] == 0 && (a[3] & MAP_FIXED) == 0) fl_place((uint64_t)a[1]);
+  if (a[0] == 0 && (a[3] & MAP_FIXED) == 0) rt_fl_place((uint64_t)a[1]);
   long fd = -1;
   long flags = (a[3] & ~(MAP_SHARED | MAP_SHARED_VALIDATE)) | MAP_PRIVATE | MAP_FIXED;
   if (bytes[0] != 0) fd = RT_SYS4(SYS_openat, AT_FDCWD, bytes, O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) flags |= MAP_ANONYMOUS;
   const long done = RT_SYS6(SYS_mmap, result, a[1], a[2], flags, fd < 0 ? -1 : fd, fd < 0 ? 0 : a[5]);
   if (fd >= 0) RT_SYS1(SYS_close, fd);
-  if (done != result) fl_diverged("a mapping cannot be made where it was", result, done);
+  if (done != result) rt_fl_diverged("a mapping cannot be made where it was", result, done);
   return result;
 }
 
@@ -248,7 +250,7 @@ static long remap(const long a[6]) {
   long b[6];
   memcpy(b, a, sizeof b);
   if ((a[3] & MREMAP_MAYMOVE) != 0 && (a[3] & MREMAP_FIXED) == 0 && a[2] > a[1]) {
-    const uint64_t place = fl_place((uint64_t)a[2]);
+    const uint64_t place = rt_fl_place((uint64_t)a[2]);
     if (place != 0) {
       b[3] |= MREMAP_FIXED;
       b[4] = (long)place;
@@ -259,17 +261,17 @@ static long remap(const long a[6]) {
 
 /* ---- signals to itself: ids are the recorded ones */
 static long send_signal(long number, const long a[6]) {
-  if (fl.mode == FL_RECORD) return raw(number, a);
+  if (rt_fl.mode == FL_RECORD) return raw(number, a);
   const long pid = RT_SYS0(SYS_getpid), tid = RT_SYS0(SYS_gettid);
   if (number == SYS_kill) return a[0] == recorded_pid || a[0] == 0 ? RT_SYS2(SYS_kill, pid, a[1]) : 0;
   return RT_SYS3(SYS_tgkill, pid, tid, number == SYS_tkill ? a[1] : a[2]);
 }
 
-long fl_system_call(long number, const long a[6]) {
-  if (!fl_active() || fl_is_own_business(number)) return raw(number, a);
+long rt_fl_system_call(long number, const long a[6]) {
+  if (!rt_fl_active() || rt_fl_is_own_business(number)) return raw(number, a);
   switch (number) {
     case SYS_mmap:
-      return fl.mode == FL_RECORD ? record_mmap(a) : replay_mmap(a);
+      return rt_fl.mode == FL_RECORD ? record_mmap(a) : replay_mmap(a);
     case SYS_mremap:
       return remap(a);
     case SYS_tgkill:
@@ -277,10 +279,10 @@ long fl_system_call(long number, const long a[6]) {
     case SYS_kill:
       return send_signal(number, a);
     case SYS_exit_group:
-      if (fl.mode == FL_REPLAY) fl_wait_for_all();
+      if (rt_fl.mode == FL_REPLAY) rt_fl_wait_for_all();
       return raw(number, a);
     default:
-      return fl.mode == FL_RECORD ? record_call(number, a) : replay_call(number, a);
+      return rt_fl.mode == FL_RECORD ? record_call(number, a) : replay_call(number, a);
   }
 }
 
@@ -292,7 +294,7 @@ static void on_trap(int number, siginfo_t* information, void* context) {
   const long a[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                      registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
   const int saved = errno;
-  registers[REG_RAX] = fl_system_call(registers[REG_RAX], a);
+  registers[REG_RAX] = rt_fl_system_call(registers[REG_RAX], a);
   errno = saved;
 }
 
@@ -301,8 +303,8 @@ static void install_filter(void) {
   uint32_t used = 0;
 #define PUT(...) code[used++] = (struct sock_filter)__VA_ARGS__
   PUT({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)});
-  for (unsigned i = 0; i < fl_own_business_count; ++i) {
-    PUT({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, fl_own_business[i]});
+  for (unsigned i = 0; i < rt_fl_own_business_count; ++i) {
+    PUT({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, rt_fl_own_business[i]});
     PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
   }
   const uint64_t low = (uint64_t)(uintptr_t)&__executable_start, high = (uint64_t)(uintptr_t)&etext;
@@ -324,8 +326,9 @@ static void install_filter(void) {
   }
 }
 
-void fl_system_init(void) {
-  struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+void rt_fl_system_init(void) {
+  struct sigaction action = {.sa_sigaction = on_trap,
+                             .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK};
   rt_sigaction(SIGSYS, &action, NULL);
   install_filter();
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* A part of memory that a call may write: argument `argument`, so many bytes. */
-enum fl_amount {
+enum rt_fl_amount {
   FL_NOTHING,
   FL_BYTES,   /* `n` */
   FL_RESULT,  /* the result times n */
@@ -16,15 +16,15 @@ enum fl_amount {
   FL_MESSAGE, /* a struct msghdr */
   FL_IOCTL,   /* as the request says */
 };
-struct fl_part {
+struct rt_fl_part {
   uint8_t amount, argument, other;
   bool on_error; /* also when the call failed */
   uint16_t n;
 };
 #define FL_PARTS 5
-const struct fl_part* fl_parts_of(long number); /* FL_PARTS of them, or null: nothing is written */
+const struct rt_fl_part* rt_fl_parts_of(long number); /* FL_PARTS of them, or null: nothing is written */
 /* Calls that happen in a replay as they do when recording: about memory, threads and signals of the process. */
-bool fl_is_own_business(long number);
-extern const uint16_t fl_own_business[];
-extern const unsigned fl_own_business_count;
+bool rt_fl_is_own_business(long number);
+extern const uint16_t rt_fl_own_business[];
+extern const unsigned rt_fl_own_business_count;
 #endif

@@ -12,7 +12,7 @@
 
 static const struct {
   uint16_t number;
-  struct fl_part parts[FL_PARTS];
+  struct rt_fl_part parts[FL_PARTS];
 } table[] = {
     {SYS_read, {RESULT(1, 1)}},
     {SYS_pread64, {RESULT(1, 1)}},
@@ -80,24 +80,49 @@ static const struct {
     {SYS_getxattr, {RESULT(2, 1)}},
 };
 
-const struct fl_part* fl_parts_of(long number) {
+const struct rt_fl_part* rt_fl_parts_of(long number) {
   for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
     if (table[i].number == number) return table[i].parts;
   return NULL;
 }
 
-const uint16_t fl_own_business[] = {
-    SYS_futex,          SYS_rt_sigprocmask, SYS_sched_yield,   SYS_munmap,          SYS_mprotect,
-    SYS_madvise,        SYS_brk,            SYS_rt_sigaction,  SYS_rt_sigreturn,    SYS_clone,
-    SYS_clone3,         SYS_fork,           SYS_vfork,         SYS_exit,            SYS_sigaltstack,
-    SYS_arch_prctl,     SYS_prctl,          SYS_rseq,          SYS_set_tid_address, SYS_set_robust_list,
-    SYS_membarrier,     SYS_mlock,          SYS_munlock,       SYS_mincore,         SYS_msync,
-    SYS_rt_sigsuspend,  SYS_pause,          SYS_seccomp,       SYS_execve,          SYS_get_robust_list,
-    SYS_restart_syscall, SYS_sched_setaffinity, SYS_sched_setscheduler};
-const unsigned fl_own_business_count = sizeof fl_own_business / sizeof fl_own_business[0];
+const uint16_t rt_fl_own_business[] = {SYS_futex,
+                                       SYS_rt_sigprocmask,
+                                       SYS_sched_yield,
+                                       SYS_munmap,
+                                       SYS_mprotect,
+                                       SYS_madvise,
+                                       SYS_brk,
+                                       SYS_rt_sigaction,
+                                       SYS_rt_sigreturn,
+                                       SYS_clone,
+                                       SYS_clone3,
+                                       SYS_fork,
+                                       SYS_vfork,
+                                       SYS_exit,
+                                       SYS_sigaltstack,
+                                       SYS_arch_prctl,
+                                       SYS_prctl,
+                                       SYS_rseq,
+                                       SYS_set_tid_address,
+                                       SYS_set_robust_list,
+                                       SYS_membarrier,
+                                       SYS_mlock,
+                                       SYS_munlock,
+                                       SYS_mincore,
+                                       SYS_msync,
+                                       SYS_rt_sigsuspend,
+                                       SYS_pause,
+                                       SYS_seccomp,
+                                       SYS_execve,
+                                       SYS_get_robust_list,
+                                       SYS_restart_syscall,
+                                       SYS_sched_setaffinity,
+                                       SYS_sched_setscheduler};
+const unsigned rt_fl_own_business_count = sizeof rt_fl_own_business / sizeof rt_fl_own_business[0];
 
-bool fl_is_own_business(long number) {
-  for (unsigned i = 0; i < fl_own_business_count; ++i)
-    if (fl_own_business[i] == number) return true;
+bool rt_fl_is_own_business(long number) {
+  for (unsigned i = 0; i < rt_fl_own_business_count; ++i)
+    if (rt_fl_own_business[i] == number) return true;
   return false;
 }

@@ -1,5 +1,6 @@
-/* Replay: the threads perform their events in the order of the given steps. A thread keeps its turn until it comes to
- * an event that is not in its step any more; so code between events, of libraries too, runs one thread at a time. */
+/* Replay: the threads perform their events in the order of the given steps. A thread keeps its turn until it
+ * comes to an event that is not in its step any more; so code between events, of libraries too, runs one thread
+ * at a time. */
 #include <limits.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -12,15 +13,15 @@ static const struct heddle_flow_step* steps;
 static _Atomic uint64_t step; /* the present one */
 static uint32_t all_done;     /* a futex */
 
-void fl_turns_init(void) {
+void rt_fl_turns_init(void) {
   uint64_t size = 0;
-  schedule = fl_map_file("steps", &size);
+  schedule = rt_fl_map_file("steps", &size);
   if (schedule == NULL || size < sizeof *schedule || schedule->magic != HEDDLE_FLOW_STEPS_MAGIC) rt_no_memory();
   threads = (const struct heddle_flow_given_thread*)(schedule + 1);
   steps = (const struct heddle_flow_step*)(threads + schedule->threads);
 }
 
-bool fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t* events) {
+bool rt_fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t* events) {
   for (uint64_t i = 0; i < schedule->threads; ++i) {
     if (strcmp(threads[i].name, name) != 0) continue;
     *slot = threads[i].slot;
@@ -47,10 +48,10 @@ static void pass(void) {
   if (next >= schedule->steps)
     all_steps_done();
   else
-    wake(&fl.threads[steps[next].slot].go);
+    wake(&rt_fl.threads[steps[next].slot].go);
 }
 
-static void give_turn(struct fl_local* local) {
+static void give_turn(struct rt_fl_local* local) {
   if (!local->has_turn) return;
   local->has_turn = false;
   pass();
@@ -64,8 +65,8 @@ static bool is_over(void) {
   return step >= schedule->steps;
 }
 
-static void wait_for_turn(struct fl_local* local) {
-  uint32_t* const go = &fl.threads[local->slot].go;
+static void wait_for_turn(struct rt_fl_local* local) {
+  uint32_t* const go = &rt_fl.threads[local->slot].go;
   for (uint32_t tries = 0;; ++tries) {
     const uint32_t value = LOAD(go);
     const uint64_t now = step;
@@ -81,23 +82,23 @@ static void wait_for_turn(struct fl_local* local) {
   }
 }
 
-static _Noreturn void stop_here(struct fl_local* local) {
+static _Noreturn void stop_here(struct rt_fl_local* local) {
   give_turn(local);
   for (;;) RT_SYS4(SYS_ppoll, NULL, 0, NULL, NULL);
 }
 
-void fl_wait_for_all(void) {
-  give_turn(fl_local);
+void rt_fl_wait_for_all(void) {
+  give_turn(rt_fl_local);
   while (!is_over()) {
     const uint32_t value = LOAD(&all_done);
     if (!is_over()) sleep_at(&all_done, value);
   }
 }
 
-void fl_turn(void) {
-  struct fl_local* const local = fl_local;
+void rt_fl_turn(void) {
+  struct rt_fl_local* const local = rt_fl_local;
   if (local->remaining == 0) {
-    if (fl_number() > local->last_event) {
+    if (rt_fl_number() > local->last_event) {
       if (local->fails && is_over()) return; /* what it was at when it failed */
       stop_here(local);
     }
@@ -107,11 +108,11 @@ void fl_turn(void) {
   --local->remaining;
 }
 
-void fl_turn_done(void) {
-  struct fl_local* const local = fl_local;
-  if (local->fails && fl_number() == local->last_event) fl_wait_for_all();
+void rt_fl_turn_done(void) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (local->fails && rt_fl_number() == local->last_event) rt_fl_wait_for_all();
 }
 
-void fl_thread_over(void) {
-  give_turn(fl_local);
+void rt_fl_thread_over(void) {
+  give_turn(rt_fl_local);
 }

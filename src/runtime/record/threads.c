@@ -231,6 +231,14 @@ static int create(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
   return error;
 }
 
+/* Another runtime that uses this file may have functions of these names that call these. */
+#ifdef RT_CREATE_APART
+#define pthread_create rt_do_pthread_create
+#define thrd_create rt_do_thrd_create
+int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+int thrd_create(thrd_t*, thrd_start_t, void*);
+#endif
+
 int pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) {
   return create(handle, attributes, start, NULL, argument);
 }

@@ -1,0 +1,58 @@
+/* Functions that the program and libraries call run on a stack of the runtime's own: what they leave behind on
+ * the program's stack would differ between recording and replay, and programs do look at memory that they have
+ * not written (copies of structures, of short strings). Not those that call the program back.
+ *
+ * RT_FL_ENTRY(name) makes the function `name`, which calls rt_do_name on that stack, unless it is in use. Up to
+ * seven arguments, the last of them on the stack. */
+#ifndef HEDDLE_RUNTIME_FLOW_ENTRY_H
+#define HEDDLE_RUNTIME_FLOW_ENTRY_H
+
+/* In %r11 the stack while it is free. The frame pointer stays on the program's stack, so debuggers and
+ * unwinders see through. */
+#define RT_FL_ENTRY(name)                      \
+  __asm__(                                     \
+      ".text\n"                                \
+      ".globl " #name                          \
+      "\n"                                     \
+      ".type " #name                           \
+      ", @function\n"                          \
+      ".p2align 4\n" #name                     \
+      ":\n"                                    \
+      ".cfi_startproc\n"                       \
+      "push %rbp\n"                            \
+      ".cfi_def_cfa_offset 16\n"               \
+      ".cfi_offset %rbp, -16\n"                \
+      "mov %rsp, %rbp\n"                       \
+      ".cfi_def_cfa_register %rbp\n"           \
+      "mov rt_fl_stack@gottpoff(%rip), %rax\n" \
+      "mov %fs:(%rax), %r11\n"                 \
+      "test %r11, %r11\n"                      \
+      "jz 1f\n"                                \
+      "movq $0, %fs:(%rax)\n"                  \
+      "mov %r11, %rsp\n"                       \
+      "push %r11\n"                            \
+      "push 16(%rbp)\n"                        \
+      "call rt_do_" #name                      \
+      "\n"                                     \
+      "mov 8(%rsp), %r11\n"                    \
+      "mov rt_fl_stack@gottpoff(%rip), %rcx\n" \
+      "mov %r11, %fs:(%rcx)\n"                 \
+      "mov %rbp, %rsp\n"                       \
+      "pop %rbp\n"                             \
+      ".cfi_remember_state\n"                  \
+      ".cfi_def_cfa %rsp, 8\n"                 \
+      "ret\n"                                  \
+      "1:\n"                                   \
+      ".cfi_restore_state\n"                   \
+      "sub $8, %rsp\n"                         \
+      "push 16(%rbp)\n"                        \
+      "call rt_do_" #name                      \
+      "\n"                                     \
+      "mov %rbp, %rsp\n"                       \
+      "pop %rbp\n"                             \
+      ".cfi_def_cfa %rsp, 8\n"                 \
+      "ret\n"                                  \
+      ".cfi_endproc\n"                         \
+      ".size " #name ", . - " #name "\n")
+
+#endif
