@@ -30,6 +30,7 @@ enum rt_fl_mode { FL_OFF, FL_RECORD, FL_REPLAY };
 /* A thread as others see it. */
 struct rt_fl_shared {
   struct heddle_flow_thread* head; /* null: no thread has had this slot */
+  int32_t tid;
   uint64_t handle;                 /* pthread_t */
   const void* starting;            /* struct rt_thread that is to get it */
   uint32_t creator;

@@ -36,8 +36,10 @@ static uint64_t size_of(uint32_t c) {
   return (1ull << top) + part * (1ull << (top - 3));
 }
 
-/* Before the first thread is known, and for threads that foreign code makes. */
-static struct rt_fl_local common = {.slot = HEDDLE_FLOW_SLOTS - 1};
+/* Before the first thread is known, for threads that foreign code makes, and for what libc allocates for itself
+ * when it makes and ends threads: when and by whom that is freed depends on real time. */
+#define COMMON (HEDDLE_FLOW_SLOTS - 1)
+static struct rt_fl_local common = {.slot = COMMON};
 static bool common_busy;
 
 void rt_fl_heap_begin(struct rt_fl_local* local) {
@@ -47,11 +49,14 @@ void rt_fl_heap_begin(struct rt_fl_local* local) {
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-static struct rt_fl_local* lock_heap(void) {
-  if (rt_fl_local != NULL) return rt_fl_local;
+static struct rt_fl_local* lock_common(void) {
   while (__atomic_exchange_n(&common_busy, true, __ATOMIC_ACQUIRE)) RT_SYS0(SYS_sched_yield);
   if (common.heap_next == 0) rt_fl_heap_begin(&common);
   return &common;
+}
+
+static struct rt_fl_local* lock_heap(void) {
+  return rt_fl_local != NULL && rt_fl_local->depth == 0 ? rt_fl_local : lock_common();
 }
 
 static void unlock_heap(const struct rt_fl_local* local) {
@@ -125,7 +130,8 @@ void rt_do_free(void* block) {
   void* const begin = begin_of(block);
   struct head* const head = head_of(begin);
   head_of(block)->magic = head->magic = FREED;
-  struct rt_fl_local* const local = lock_heap();
+  struct rt_fl_local* const local =
+      (uint64_t)(uintptr_t)begin >= rt_fl_slot_base(COMMON) ? lock_common() : lock_heap();
   /* Somebody may still read there: an event like any other. */
   rt_fl_write_event(begin, &local->free[head->size_class], sizeof(void*));
   local->free[head->size_class] = begin;

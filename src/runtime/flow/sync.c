@@ -35,6 +35,9 @@ static int result(int real) {
   return rt_fl_next_is(HEDDLE_FLOW_sync_result) ? (int)rt_fl_given(HEDDLE_FLOW_sync_result, &bytes, &size) : 0;
 }
 
+/* A bad address fails in both, where libc would look first. */
+#define TOUCH(object) ((void)((const volatile uint8_t*)(object))[sizeof *(object) > 16 ? 16 : 0])
+
 static bool replaying(void) {
   return rt_fl_active() && rt_fl.mode == FL_REPLAY;
 }
@@ -44,8 +47,9 @@ static bool replaying(void) {
   RT_FL_ENTRY(name);                                            \
   int rt_do_##name parameters;                                  \
   int rt_do_##name parameters {                                 \
+    TOUCH(object);                                              \
     const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    rt_fl_object_event(object);                                 \
+    rt_fl_object_event((const void*)(uintptr_t)object);         \
     return result(real);                                        \
   }
 /* Does not wait: happens inside the event. */
@@ -53,7 +57,8 @@ static bool replaying(void) {
   RT_FL_ENTRY(name);                                            \
   int rt_do_##name parameters;                                  \
   int rt_do_##name parameters {                                 \
-    rt_fl_begin_object(object);                                 \
+    TOUCH(object);                                              \
+    rt_fl_begin_object((const void*)(uintptr_t)object);         \
     const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
     rt_fl_end_event();                                          \
     return result(real);                                        \
@@ -63,6 +68,8 @@ static bool replaying(void) {
   RT_FL_ENTRY(name);                                            \
   int rt_do_##name parameters;                                  \
   int rt_do_##name parameters {                                 \
+    TOUCH(condition);                                           \
+    TOUCH(lock);                                                \
     rt_fl_object_event(lock);                                   \
     const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
     rt_fl_object_event(condition);                              \
@@ -93,9 +100,9 @@ ACQUIRES(pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t c, deadlin
 CHANGES(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), l, l)
 CHANGES(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), l, l)
 CHANGES(pthread_rwlock_unlock, (pthread_rwlock_t * l), l, l)
-ACQUIRES(pthread_spin_lock, (pthread_spinlock_t * l), (void*)(uintptr_t)l, l)
-CHANGES(pthread_spin_trylock, (pthread_spinlock_t * l), (void*)(uintptr_t)l, l)
-CHANGES(pthread_spin_unlock, (pthread_spinlock_t * l), (void*)(uintptr_t)l, l)
+ACQUIRES(pthread_spin_lock, (pthread_spinlock_t * l), l, l)
+CHANGES(pthread_spin_trylock, (pthread_spinlock_t * l), l, l)
+CHANGES(pthread_spin_unlock, (pthread_spinlock_t * l), l, l)
 
 RT_FL_ENTRY(pthread_barrier_wait);
 int rt_do_pthread_barrier_wait(pthread_barrier_t* barrier);

@@ -1,8 +1,10 @@
 /* Threads and the process: slots, stacks, the first and the last event of a thread. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <threads.h>
 
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
@@ -52,6 +54,7 @@ void rt_begin_buffer(struct rt_log* log) {
   }
   rt_fl_heap_begin(local);
   rt_fl.threads[slot].handle = (uint64_t)pthread_self();
+  rt_fl.threads[slot].tid = thread->tid;
   if (rt_fl.mode == FL_REPLAY) give_recorded(local, thread);
   rt_fl_local = local;
   STORE(&rt_fl.threads[slot].head, heddle_flow_self);
@@ -62,14 +65,53 @@ void rt_begin_buffer(struct rt_log* log) {
   rt_fl_stack = stack + OWN_STACK - 64;
 }
 
-void rt_thread_ends(void) {
+static char* put_text(char* to, const char* text) {
+  while (*text != 0) *to++ = *text++;
+  *to = 0;
+  return to;
+}
+
+/* The first thread of a process stays in the list of threads when it has ended. */
+static bool is_gone(int32_t tid) {
+  char path[60], digits[12], text[256];
+  int count = 0;
+  for (int32_t rest = tid; rest != 0; rest /= 10) digits[count++] = (char)('0' + rest % 10);
+  char* to = put_text(path, "/proc/self/task/");
+  while (count > 0) *to++ = digits[--count];
+  put_text(to, "/stat");
+  const long fd = RT_SYS4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return true;
+  const long length = RT_SYS3(SYS_read, fd, text, sizeof text - 1);
+  RT_SYS1(SYS_close, fd);
+  if (length <= 0) return true;
+  text[length] = 0;
+  const char* const behind = strrchr(text, ')');
+  return behind == NULL || behind[2] == 'Z' || behind[2] == 'X';
+}
+
+/* Exit handlers run in the thread that libc counts as the last. */
+static void wait_until_others_are_gone(const struct rt_fl_local* self) {
+  for (uint32_t slot = 0; slot < LOAD(&rt_fl.slots); ++slot) {
+    if (slot == self->slot || rt_fl.threads[slot].head == NULL) continue;
+    while (!is_gone(rt_fl.threads[slot].tid)) RT_SYS0(SYS_sched_yield);
+  }
+}
+
+bool rt_thread_ends(_Atomic uint32_t* live) {
   struct rt_fl_local* const local = rt_fl_local;
-  if (!rt_fl_active()) return;
-  rt_fl_empty_event();
+  if (!rt_fl_active()) return --*live == 0;
+  rt_fl_begin_object((const void*)live);
+  const bool last = --*live == 0;
+  rt_fl_end_event();
+  if (last) {
+    wait_until_others_are_gone(local);
+    return true;
+  }
   heddle_flow_self->ended = 1;
   STORE(&rt_fl.threads[local->slot].last, rt_fl_number());
   if (rt_fl.mode == FL_REPLAY) rt_fl_thread_over();
   local->depth = 1; /* libc's own end of the thread */
+  return false;
 }
 
 /* ---- creation */
@@ -137,11 +179,49 @@ const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_att
   rt_fl.threads[slot].starting = child;
   rt_fl.threads[slot].creator = local->slot;
   rt_fl.threads[slot].created = rt_fl_number();
+  ++local->depth; /* what libc does now is its own business */
   return with_stack(slot, wanted, storage);
 }
 
+int rt_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*); /* of the record runtime */
+int rt_thrd_create(thrd_t*, thrd_start_t, void*);
+
 RT_FL_ENTRY(pthread_create);
+int rt_do_pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
+                         void* argument);
+int rt_do_pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
+                         void* argument) {
+  struct rt_fl_local* const local = rt_fl_local;
+  const uint32_t depth = local != NULL ? local->depth : 0;
+  pthread_t made = 0;
+  const int error = rt_pthread_create(&made, attributes, start, argument);
+  if (local != NULL) local->depth = depth;
+  if (error == 0) rt_fl_write_event(handle, &made, sizeof made);
+  return error;
+}
+
+RT_FL_ENTRY(pthread_detach);
+int rt_do_pthread_detach(pthread_t handle);
+int rt_do_pthread_detach(pthread_t handle) {
+  static int (*real)(pthread_t);
+  if (real == NULL) real = (int (*)(pthread_t))rt_real("pthread_detach");
+  if (rt_fl_local != NULL) ++rt_fl_local->depth;
+  const int error = real(handle);
+  if (rt_fl_local != NULL) --rt_fl_local->depth;
+  return error;
+}
+
 RT_FL_ENTRY(thrd_create);
+int rt_do_thrd_create(thrd_t* handle, thrd_start_t start, void* argument);
+int rt_do_thrd_create(thrd_t* handle, thrd_start_t start, void* argument) {
+  struct rt_fl_local* const local = rt_fl_local;
+  const uint32_t depth = local != NULL ? local->depth : 0;
+  thrd_t made = 0;
+  const int error = rt_thrd_create(&made, start, argument);
+  if (local != NULL) local->depth = depth;
+  if (error == thrd_success) rt_fl_write_event(handle, &made, sizeof made);
+  return error;
+}
 
 /* ---- joining */
 static uint32_t slot_of_handle(pthread_t handle) {

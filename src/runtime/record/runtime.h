@@ -149,11 +149,11 @@ void rt_log_path(const struct rt_log* log, const char* extension, char path[RT_P
 long rt_allocate(int fd, uint64_t at, uint64_t size);
 
 /* threads.c */
-/* Only other runtimes that use these files have these (runtime/flow): they choose the stack of a thread, and want to know
- * of its end, when nothing of the program will run in it any more. */
+/* Only other runtimes that use these files have these (runtime/flow): they choose the stack of a thread, and count the
+ * live threads down when one ends (true: it is the last, which goes on to run the exit handlers). */
 __attribute__((weak)) const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_attr_t* wanted,
                                                             pthread_attr_t* storage);
-__attribute__((weak)) void rt_thread_ends(void);
+__attribute__((weak)) bool rt_thread_ends(_Atomic uint32_t* live);
 void rt_begin_unseen_thread(void);
 void rt_threads_init(void);
 struct rt_log* rt_handler_log(struct rt_thread* self, uint32_t level);

@@ -94,7 +94,6 @@ static void close_thread(struct rt_thread* self) {
     RT_SYS2(SYS_munmap, self->handlers[level], sizeof *self->handlers[level]);
   }
   rt_end_buffer(&self->log);
-  if (rt_thread_ends != NULL) rt_thread_ends();
   rt_close_log(&self->log);
   memset(&heddle_record_state, 0, sizeof heddle_record_state);
   rt_now = NULL;
@@ -113,7 +112,7 @@ static void end_of_thread(void* round) {
     pthread_setspecific(end_key, (void*)((intptr_t)round + 1));
     return;
   }
-  if (rt_self == NULL || --live == 0) return;
+  if (rt_self == NULL || (rt_thread_ends != NULL ? rt_thread_ends(&live) : --live == 0)) return;
   rt_block_signals();
   close_thread(rt_self);
 }
@@ -233,8 +232,8 @@ static int create(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
 
 /* Another runtime that uses this file may have functions of these names that call these. */
 #ifdef RT_CREATE_APART
-#define pthread_create rt_do_pthread_create
-#define thrd_create rt_do_thrd_create
+#define pthread_create rt_pthread_create
+#define thrd_create rt_thrd_create
 int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 int thrd_create(thrd_t*, thrd_start_t, void*);
 #endif
