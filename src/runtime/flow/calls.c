@@ -158,6 +158,43 @@ int rt_do_sched_getcpu(void) {
   return (int)processor;
 }
 
+/* ---- ids: libc asks the kernel for itself, with all signals blocked, so the system calls do not trap */
+int64_t rt_fl_known_pid;
+
+static long id(long number) {
+  const uint8_t* bytes;
+  uint64_t size;
+  if (rt_fl_active() && rt_fl.mode == FL_REPLAY) return rt_fl_given((uint32_t)number, &bytes, &size);
+  const long result = rt_system_call(number, 0, 0, 0, 0, 0, 0);
+  if (rt_fl_active()) rt_fl_note((uint32_t)number, result, NULL, 0);
+  return result;
+}
+
+RT_FL_ENTRY(getpid);
+pid_t rt_do_getpid(void);
+pid_t rt_do_getpid(void) {
+  return (pid_t)(rt_fl_known_pid = id(SYS_getpid));
+}
+RT_FL_ENTRY(gettid);
+pid_t rt_do_gettid(void);
+pid_t rt_do_gettid(void) {
+  return (pid_t)id(SYS_gettid);
+}
+
+/* A signal to another thread comes when its handler runs there (handlers.c). */
+RT_FL_ENTRY(pthread_kill);
+int rt_do_pthread_kill(pthread_t thread, int number);
+int rt_do_pthread_kill(pthread_t thread, int number) {
+  const bool itself = pthread_equal(thread, pthread_self());
+  if (!rt_fl_active() || itself) return REAL(pthread_kill, thread, number);
+  const uint8_t* bytes;
+  uint64_t size;
+  if (rt_fl.mode == FL_REPLAY) return (int)rt_fl_given(SYS_tgkill, &bytes, &size);
+  const int result = REAL(pthread_kill, thread, number);
+  rt_fl_note(SYS_tgkill, result, NULL, 0);
+  return result;
+}
+
 /* ---- masks */
 RT_FL_ENTRY(pthread_sigmask);
 int rt_do_pthread_sigmask(int how, const sigset_t* set, sigset_t* old);

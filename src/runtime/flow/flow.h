@@ -6,6 +6,7 @@
  *   turns.c     replay: one thread at a time, in the order of the steps
  *   heap.c      malloc and its kin; places.c: where stacks and mappings lie
  *   threads.c   beginning and end of threads and of the process
+ *   handlers.c  handlers of signals
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
  *
@@ -76,7 +77,7 @@ struct rt_fl_local {
   uint64_t heap_next, heap_end;
   void* free[FL_SIZES];
   uint32_t depth;    /* > 0: the runtime itself is at work: nothing is recorded */
-  uint32_t creating; /* slot of the thread that is being made */
+  uint64_t waiting_signals; /* bit n - 1 is signal n */
 };
 
 struct rt_fl_globals {
@@ -149,7 +150,11 @@ uint64_t rt_fl_slot_base(uint32_t slot);
 /* ---- heap.c */
 void rt_fl_heap_begin(struct rt_fl_local* local);
 
+/* ---- handlers.c */
+void rt_fl_run_handlers(void); /* those of signals that have come, at a place that a replay finds again */
+
 /* ---- system.c */
+extern int64_t rt_fl_known_pid; /* replay: what getpid() says */
 void rt_fl_system_init(void);
 long rt_fl_system_call(long number, const long a[6]);
 #endif

@@ -24,7 +24,7 @@ void rt_fl_joined(pthread_t handle);
     result_;                                                      \
   })
 
-static int result(int real) {
+static int told_result(int real) {
   if (!rt_fl_active()) return real;
   if (rt_fl.mode == FL_RECORD) {
     if (real != 0) rt_fl_note(HEDDLE_FLOW_sync_result, real, NULL, 0);
@@ -33,6 +33,12 @@ static int result(int real) {
   const uint8_t* bytes;
   uint64_t size;
   return rt_fl_next_is(HEDDLE_FLOW_sync_result) ? (int)rt_fl_given(HEDDLE_FLOW_sync_result, &bytes, &size) : 0;
+}
+
+static int result(int real) {
+  const int told = told_result(real);
+  rt_fl_run_handlers();
+  return told;
 }
 
 /* A bad address fails in both, where libc would look first. */

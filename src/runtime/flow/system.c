@@ -22,7 +22,6 @@
 #include "runtime/flow/system.h"
 
 extern const char __executable_start, etext;
-static int64_t recorded_pid; /* replay: what getpid() says */
 
 static long raw(long number, const long a[6]) {
   return rt_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -194,7 +193,6 @@ static long replay_call(long number, const long a[6]) {
   uint64_t size;
   result = rt_fl_given((uint32_t)number, &bytes, &size);
   show_output(number, a, result);
-  if (number == SYS_getpid) recorded_pid = result;
   return result;
 }
 
@@ -259,31 +257,33 @@ static long remap(const long a[6]) {
   return raw(SYS_mremap, b);
 }
 
-/* ---- signals to itself: ids are the recorded ones */
-static long send_signal(long number, const long a[6]) {
-  if (rt_fl.mode == FL_RECORD) return raw(number, a);
-  const long pid = RT_SYS0(SYS_getpid), tid = RT_SYS0(SYS_gettid);
-  if (number == SYS_kill) return a[0] == recorded_pid || a[0] == 0 ? RT_SYS2(SYS_kill, pid, a[1]) : 0;
-  return RT_SYS3(SYS_tgkill, pid, tid, number == SYS_tkill ? a[1] : a[2]);
+/* ---- signals to itself: the process id that the program knows is the recorded one */
+static long send_signal(const long a[6]) {
+  if (rt_fl.mode == FL_RECORD) return raw(SYS_kill, a);
+  return a[0] == rt_fl_known_pid || a[0] == 0 ? RT_SYS2(SYS_kill, RT_SYS0(SYS_getpid), a[1]) : 0;
 }
 
-long rt_fl_system_call(long number, const long a[6]) {
-  if (!rt_fl_active() || rt_fl_is_own_business(number)) return raw(number, a);
+static long perform(long number, const long a[6]) {
   switch (number) {
     case SYS_mmap:
       return rt_fl.mode == FL_RECORD ? record_mmap(a) : replay_mmap(a);
     case SYS_mremap:
       return remap(a);
-    case SYS_tgkill:
-    case SYS_tkill:
     case SYS_kill:
-      return send_signal(number, a);
+      return send_signal(a);
     case SYS_exit_group:
       if (rt_fl.mode == FL_REPLAY) rt_fl_wait_for_all();
       return raw(number, a);
     default:
       return rt_fl.mode == FL_RECORD ? record_call(number, a) : replay_call(number, a);
   }
+}
+
+long rt_fl_system_call(long number, const long a[6]) {
+  if (!rt_fl_active() || rt_fl_is_own_business(number)) return raw(number, a);
+  const long result = perform(number, a);
+  rt_fl_run_handlers();
+  return result;
 }
 
 /* ---- the trap */

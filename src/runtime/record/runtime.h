@@ -154,6 +154,9 @@ long rt_allocate(int fd, uint64_t at, uint64_t size);
 __attribute__((weak)) const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_attr_t* wanted,
                                                             pthread_attr_t* storage);
 __attribute__((weak)) bool rt_thread_ends(_Atomic uint32_t* live);
+/* Whether it will run the handler of the program itself, later. */
+__attribute__((weak)) bool rt_hold_signal(int number, const siginfo_t* information,
+                                          void (*handler)(int, siginfo_t*, void*));
 void rt_begin_unseen_thread(void);
 void rt_threads_init(void);
 struct rt_log* rt_handler_log(struct rt_thread* self, uint32_t level);

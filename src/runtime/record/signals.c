@@ -79,6 +79,7 @@ void rt_send_deferred(struct rt_buffer* buffer) {
 
 static void on_signal(int number, siginfo_t* information, void* context) {
   void (*const handler)(int, siginfo_t*, void*) = (void (*)(int, siginfo_t*, void*))handlers[number];
+  if (rt_hold_signal != NULL && rt_hold_signal(number, information, handler)) return;
   if (rt_self == NULL) rt_begin_unseen_thread();
   struct rt_thread* const self = rt_self;
   if (self->failure != HEDDLE_RECORD_no_failure && number == SIGABRT)

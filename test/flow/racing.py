@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../model"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model"))
 from racing_programs import batches  # noqa: E402
 
 

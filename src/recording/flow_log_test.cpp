@@ -1,0 +1,157 @@
+#include "recording/flow_log.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/files.h"
+#include "recording/flow_schedule.h"
+
+namespace heddle {
+namespace {
+
+// A file as the runtime writes it.
+class LogText {
+ public:
+  explicit LogText(uint32_t slot) {
+    head_.magic = HEDDLE_FLOW_MAGIC;
+    head_.format = HEDDLE_FLOW_FORMAT;
+    head_.slot = slot;
+    std::strcpy(head_.name, "0.1");
+  }
+  LogText& status(uint64_t number, heddle_flow_state state) {
+    head_.status = number << HEDDLE_FLOW_STATE_BITS | state;
+    return *this;
+  }
+  LogText& byte(uint8_t byte) {
+    stream_ += static_cast<char>(byte);
+    return *this;
+  }
+  LogText& number(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) byte(static_cast<uint8_t>(value | 0x80));
+    return byte(static_cast<uint8_t>(value));
+  }
+  LogText& edge(uint64_t step, uint64_t slot, int64_t after) {
+    byte(HEDDLE_FLOW_edge);
+    return number(step).number(slot).number(static_cast<uint64_t>(after) << 1 ^ static_cast<uint64_t>(after >> 63));
+  }
+  std::string text() const {
+    heddle_flow_thread head = head_;
+    head.used = stream_.size();
+    std::string out(HEDDLE_FLOW_PAGE, '\0');
+    std::memcpy(out.data(), &head, sizeof head);
+    return out + stream_ + std::string(100, '\0');
+  }
+
+ private:
+  heddle_flow_thread head_{};
+  std::string stream_;
+};
+
+class FlowLogTest : public testing::Test {
+ protected:
+  FlowLogTest() : folder_(*TempFolder::create(fs::temp_directory_path())) {}
+  Result<FlowThread> read(const std::string& text) {
+    EXPECT_TRUE(write_file(folder_.path() / "x.flow", text));
+    return read_flow_log(folder_.path() / "x.flow");
+  }
+  TempFolder folder_;
+};
+
+TEST_F(FlowLogTest, ReadsEdgesAndSkipsResults) {
+  LogText log(3);
+  log.status(9, HEDDLE_FLOW_direct).edge(2, 1, 5).byte(HEDDLE_FLOW_outside).number(3).number(1).number(4).number(2);
+  log.byte(7).byte(8).edge(5, 1, 300).edge(0, 2, 1).edge(1, 1, -5);
+  const Result<FlowThread> thread = read(log.text());
+  ASSERT_TRUE(thread);
+  EXPECT_EQ(thread->slot, 3u);
+  EXPECT_EQ(thread->events, 8u);  // the ninth was under way
+  EXPECT_TRUE(thread->in_an_event);
+  EXPECT_EQ(thread->outside_bytes, 2u);
+  EXPECT_EQ(thread->damage, "");
+  const std::vector<FlowEdge> expected = {{2, 1, 5}, {7, 1, 305}, {7, 2, 1}, {8, 1, 300}};
+  EXPECT_EQ(thread->edges, expected);
+}
+
+TEST_F(FlowLogTest, ReadsUpToDamage) {
+  LogText log(0);
+  log.status(4, HEDDLE_FLOW_done).edge(1, 1, 1).byte(99).edge(1, 1, 1);
+  const Result<FlowThread> thread = read(log.text());
+  ASSERT_TRUE(thread);
+  EXPECT_EQ(thread->edges.size(), 1u);
+  EXPECT_NE(thread->damage, "");
+}
+
+TEST_F(FlowLogTest, SurvivesAnyBytes) {
+  std::mt19937 random(7);
+  LogText log(1);
+  log.status(20, HEDDLE_FLOW_done);
+  for (int i = 0; i < 40; ++i) log.edge(1, static_cast<uint64_t>(i % 5), i);
+  const std::string good = log.text();
+  for (int round = 0; round < 500; ++round) {
+    std::string bytes = good;
+    for (int i = 0; i < 3; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+    if (round % 3 == 0) bytes.resize(random() % bytes.size());
+    if (const Result<FlowThread> thread = read(bytes)) {
+      std::vector<FlowThread> threads = {*thread};
+      (void)flow_schedule(threads);
+    }
+  }
+}
+
+FlowThread thread(uint32_t slot, uint64_t events, std::vector<FlowEdge> edges) {
+  return {.name = std::to_string(slot), .slot = slot, .events = events, .edges = std::move(edges)};
+}
+
+// Every edge is kept, every event performed once.
+void check(const std::vector<FlowThread>& threads, const std::vector<FlowStep>& steps) {
+  std::vector<uint64_t> done(HEDDLE_FLOW_SLOTS);
+  for (const FlowStep& step : steps) {
+    const auto self = std::ranges::find(threads, step.slot, &FlowThread::slot);
+    for (uint64_t i = 0; i < step.count; ++i) {
+      ++done[step.slot];
+      for (const FlowEdge& edge : self->edges)
+        if (edge.number == done[step.slot]) ASSERT_GE(done[edge.slot], edge.after);
+    }
+  }
+  for (const FlowThread& each : threads) EXPECT_EQ(done[each.slot], each.events);
+}
+
+TEST(FlowSchedule, StaysInAThreadUntilItHasToWait) {
+  const std::vector<FlowThread> threads = {thread(0, 10, {{.number = 6, .slot = 1, .after = 2}}),
+                                           thread(1, 4, {{.number = 2, .slot = 0, .after = 3}})};
+  const Result<std::vector<FlowStep>> steps = flow_schedule(threads);
+  ASSERT_TRUE(steps);
+  const std::vector<FlowStep> expected = {{0, 5}, {1, 4}, {0, 5}};
+  EXPECT_EQ(*steps, expected);
+}
+
+TEST(FlowSchedule, RefusesCirclesAndUnknownEvents) {
+  EXPECT_FALSE(flow_schedule({thread(0, 2, {{.number = 1, .slot = 1, .after = 1}}),
+                              thread(1, 2, {{.number = 1, .slot = 0, .after = 1}})}));
+  EXPECT_FALSE(flow_schedule({thread(0, 2, {{.number = 1, .slot = 1, .after = 3}}), thread(1, 2, {})}));
+  EXPECT_FALSE(flow_schedule({thread(0, 2, {{.number = 1, .slot = 7, .after = 1}})}));
+}
+
+TEST(FlowSchedule, KeepsTheEdgesOfRandomRuns) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    const uint32_t count = 1 + random() % 5;
+    std::vector<FlowThread> threads;
+    for (uint32_t i = 0; i < count; ++i) threads.push_back(thread(i * 3, 0, {}));
+    for (int i = 0; i < 300; ++i) {  // a run: who comes after what has happened
+      FlowThread& self = threads[random() % count];
+      ++self.events;
+      const FlowThread& other = threads[random() % count];
+      if (random() % 4 == 0 && other.events > 0 && &other != &self)
+        self.edges.push_back({.number = self.events, .slot = other.slot, .after = 1 + random() % other.events});
+    }
+    const Result<std::vector<FlowStep>> steps = flow_schedule(threads);
+    ASSERT_TRUE(steps);
+    check(threads, *steps);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
