@@ -145,8 +145,8 @@ void print_result(const RecordResult& result, const CommonOptions& common) {
     for (const std::string& note : info.notes) fmt::print(stderr, "  {}\n", note);
   }
   if (!result.folder.empty())
-    fmt::print(stderr, "heddle: recording in {}\n  next: heddle show {}\n", result.folder.string(),
-               shell_quote({result.folder}));
+    fmt::print(stderr, "heddle: recording in {}\n  next: heddle {} {}\n", result.folder.string(),
+               info.options.flow ? "replay" : "show", shell_quote({result.folder}));
 }
 
 // Packets are made by stepping; nothing of the options of logs has a meaning there.

@@ -1,11 +1,11 @@
 // heddle replay: runs a schedule again, as often as wanted, and compares; or opens gdb on it.
 #include <fmt/core.h>
 
-#include "base/files.h"
 #include "cli/control_options.h"
-#include "driver/flow_replay.h"
+#include "cli/flow_text.h"
 #include "driver/gdb.h"
 #include "driver/replay.h"
+#include "recording/flow_log.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
@@ -51,62 +51,10 @@ void print_result(const ReplayResult& result, const Schedule& schedule, const Co
              schedule.header.failure.empty() ? "" : ": " + schedule.header.failure);
 }
 
-void print_flow(const FlowReplay& result, const CommonOptions& common) {
-  const double run = std::chrono::duration<double>(result.running).count();
-  const double scheduling = std::chrono::duration<double>(result.scheduling).count();
-  if (common.json) {
-    print_json({{"verdict", result.interrupted           ? "interrupted"
-                            : result.differences.empty() ? "reproduced"
-                                                         : "diverged"},
-                {"end", result.end},
-                {"threads", result.threads},
-                {"events", result.events},
-                {"edges", result.edges},
-                {"steps", result.steps},
-                {"outside", result.outside},
-                {"schedule_seconds", scheduling},
-                {"replay_seconds", run},
-                {"differences", result.differences}});
-    return;
-  }
-  if (result.interrupted) {
-    fmt::print(stderr, "heddle: interrupted\n");
-    return;
-  }
-  if (!common.quiet)
-    fmt::print(stderr,
-               "heddle: {} events of {} threads in {} steps, from {} recorded edges; {} results from outside\n"
-               "  schedule {:.2f} s, replay {:.2f} s\n",
-               result.events, result.threads, result.steps, result.edges, result.outside, scheduling, run);
-  for (const std::string& difference : result.differences) fmt::print(stderr, "heddle: {}\n", difference);
-  if (result.differences.empty())
-    fmt::print(stderr, "heddle: replayed: the same values at every read, the same end: {}\n", result.end);
-  else
-    fmt::print(stderr, "heddle: the replay diverged\n");
-}
-
-Result<ExitCode> replay_recording(const Options& options, const CommonOptions& common) {
-  const RecordingInfo info = HEDDLE_TRY(read_recording_info(options.schedule));
-  const fs::path file = options.program.empty() ? fs::path(info.program) : fs::path(options.program.front());
-  const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(file, "flow"));
-  if (program->program().identity() != info.identity)
-    return Error{.what = "this is not the program that was recorded",
-                 .where = file,
-                 .next = "name the one that was: heddle replay REC -- APP"};
-  const InterruptGuard guard;
-  for (uint64_t run = 0; run < options.times; ++run) {
-    const FlowReplay result = HEDDLE_TRY(replay_flow(
-        options.schedule, info, *program, {.output_to_error = common.json, .quiet = common.quiet || run > 0}));
-    const bool last = run + 1 == options.times || result.interrupted || !result.differences.empty();
-    if (last) print_flow(result, common);
-    if (result.interrupted) return ExitCode::undecided;
-    if (!result.differences.empty()) return ExitCode::diverged;
-  }
-  return ExitCode::ok;
-}
-
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
-  if (is_flow_recording(options.schedule)) return replay_recording(options, common);
+  if (is_flow_recording(options.schedule))
+    return replay_flow_recording(options.schedule, options.program.empty() ? "" : options.program.front(),
+                                 options.times, common);
   const Schedule schedule = HEDDLE_TRY(load_schedule(options.schedule));
   if (options.program.size() > 1)
     return Error{.what = "replay takes the program alone: its arguments stand in the schedule",

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "cli/control_options.h"
+#include "cli/flow_text.h"
 #include "cli/progress_line.h"
 #include "cli/report_output.h"
 #include "cli/schedule_story.h"
@@ -12,6 +13,7 @@
 #include "driver/record.h"
 #include "driver/recorded_trace.h"
 #include "driver/reproduce.h"
+#include "recording/flow_log.h"
 #include "replay/controlled_program.h"
 #include "replay/interrupt.h"
 #include "solve/engines.h"
@@ -265,6 +267,9 @@ std::vector<std::string> assumptions(const ReproduceResult& result, const Record
 }
 
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
+  // Nothing is to be solved: the recording itself is what replays.
+  if (is_recording(given) && is_flow_recording(given.what[0]))
+    return replay_flow_recording(given.what[0], given.solve.program, 3, common);
   const std::unique_ptr<Engine> engine = HEDDLE_TRY(make_engine(given.solve.engine));
   HEDDLE_TRY(check_output(given.output));
   HEDDLE_TRY(check_report_folder(given.report));

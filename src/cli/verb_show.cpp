@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "cli/control_options.h"
+#include "cli/flow_text.h"
 #include "cli/program_text.h"
 #include "cli/recording_text.h"
 #include "cli/trace_input.h"
@@ -15,6 +16,7 @@
 #include "driver/program_summary.h"
 #include "driver/recording_summary.h"
 #include "driver/trace_summary.h"
+#include "recording/flow_log.h"
 #include "trace/trace_file.h"
 #include "trace/trace_text.h"
 
@@ -64,6 +66,7 @@ Result<ExitCode> show_recording(const Options& options, const CommonOptions& com
     print_json(summary.to_json());
   else
     fmt::print("{}", recording_text(summary, {.all = options.all, .brief = common.quiet}));
+  if (!common.json && is_flow_recording(options.file)) fmt::print("{}", flow_text(options.file));
   return ExitCode::ok;
 }
 

@@ -34,7 +34,8 @@ class LogText {
   }
   LogText& edge(uint64_t step, uint64_t slot, int64_t after) {
     byte(HEDDLE_FLOW_edge);
-    return number(step).number(slot).number(static_cast<uint64_t>(after) << 1 ^ static_cast<uint64_t>(after >> 63));
+    return number(step).number(slot).number(static_cast<uint64_t>(after) << 1 ^
+                                            static_cast<uint64_t>(after >> 63));
   }
   std::string text() const {
     heddle_flow_thread head = head_;
@@ -61,7 +62,13 @@ class FlowLogTest : public testing::Test {
 
 TEST_F(FlowLogTest, ReadsEdgesAndSkipsResults) {
   LogText log(3);
-  log.status(9, HEDDLE_FLOW_direct).edge(2, 1, 5).byte(HEDDLE_FLOW_outside).number(3).number(1).number(4).number(2);
+  log.status(9, HEDDLE_FLOW_direct)
+      .edge(2, 1, 5)
+      .byte(HEDDLE_FLOW_outside)
+      .number(3)
+      .number(1)
+      .number(4)
+      .number(2);
   log.byte(7).byte(8).edge(5, 1, 300).edge(0, 2, 1).edge(1, 1, -5);
   const Result<FlowThread> thread = read(log.text());
   ASSERT_TRUE(thread);
