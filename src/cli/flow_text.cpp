@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/size.h"
+#include "cli/control_options.h"
 #include "driver/flow_replay.h"
 #include "replay/interrupt.h"
 
