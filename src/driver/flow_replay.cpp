@@ -17,8 +17,6 @@
 namespace heddle {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 template <class T>
 void append(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -60,7 +58,7 @@ class Replayer {
       : recording_(fs::absolute(recording)), info_(info), program_(program), options_(options) {}
 
   Result<FlowReplay> run() {
-    const auto begin = Clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     recorded_ = HEDDLE_TRY(read_flow_logs(recording_));
     if (recorded_.empty())
       return Error{.what = "the flow recording has no logs", .where = recording_, .next = "record again"};
@@ -75,7 +73,7 @@ class Replayer {
     if (::symlink(recording_.c_str(), (made.path() / kFlowRecordedLink).c_str()) != 0)
       return system_error("cannot create", made.path() / kFlowRecordedLink);
     ProcessFile process = HEDDLE_TRY(ProcessFile::create(made.path(), info_.options));
-    result_.scheduling = Clock::now() - begin;
+    result_.scheduling = std::chrono::steady_clock::now() - begin;
     const int input = HEDDLE_TRY(no_input());
     const RunEnd end = HEDDLE_TRY(run_recorded({.executable = program_.variant(),
                                                 .command = info_.command,
