@@ -1,6 +1,10 @@
 // heddle check: all interleavings of a program.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+#include <ranges>
+
 #include "base/duration.h"
 #include "base/process.h"
 #include "cli/control_options.h"
@@ -19,8 +23,8 @@ constexpr unsigned kConfirmations = 3;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
-  std::string time, shorten_time, output, report;
-  std::optional<uint64_t> executions, states;
+  std::string time, shorten_time, output, report, algorithm, races;
+  std::optional<uint64_t> executions, states, preemptions, depth;
   bool find_all = false, no_shorten = false;
   std::vector<std::string> command;
 };
@@ -62,8 +66,66 @@ ExitCode exit_code(const ExploreResult& result) {
   return result.end == ExploreResult::End::stopped ? exit_code_of(result.last) : ExitCode::undecided;
 }
 
+struct NamedAlgorithm {
+  std::string_view name;
+  Algorithm algorithm;
+};
+constexpr std::array<NamedAlgorithm, 6> kAlgorithms = {{{"trees", Algorithm::trees},
+                                                        {"mcr", Algorithm::mcr},
+                                                        {"mcr-s", Algorithm::mcr_s},
+                                                        {"mcr-s+", Algorithm::mcr_s_plus},
+                                                        {"se-mcr", Algorithm::se_mcr},
+                                                        {"icb", Algorithm::icb}}};
+
+std::string_view name_of(Algorithm algorithm) {
+  return std::ranges::find(kAlgorithms, algorithm, &NamedAlgorithm::algorithm)->name;
+}
+
+std::string side_text(const Race& race, const RaceSide& side, const CodeNames& names) {
+  std::string locks;
+  for (const uint64_t lock : side.locks) {
+    const std::string variable = names.variable_at(lock, race.load_base);
+    locks += (locks.empty() ? ", holds " : ", ") + (variable.empty() ? fmt::format("{:#x}", lock) : variable);
+  }
+  return fmt::format("{}{} at {} by thread {}{}", side.atomic ? "atomic " : "", side.writes ? "write" : "read",
+                     place_text(names.place_of_site(side.site)), side.thread.text(),
+                     locks.empty() ? ", holds no lock" : locks);
+}
+
+std::string memory_text(const Race& race, const CodeNames& names) {
+  const std::string variable = names.variable_at(race.address, race.load_base);
+  return variable.empty() ? fmt::format("{:#x}", race.address) : variable;
+}
+
+Json races_json(const std::vector<Race>& races, const CodeNames& names) {
+  Json out = Json::array();
+  for (const Race& race : races) {
+    Json sides = Json::array();
+    for (const RaceSide* side : {&race.first, &race.second}) {
+      Json locks = Json::array();
+      for (const uint64_t lock : side->locks) {
+        const std::string variable = names.variable_at(lock, race.load_base);
+        locks.push_back(variable.empty() ? fmt::format("{:#x}", lock) : variable);
+      }
+      sides.push_back({{"place", place_json(names.place_of_site(side->site))},
+                       {"thread", side->thread.text()},
+                       {"writes", side->writes},
+                       {"atomic", side->atomic},
+                       {"locks", std::move(locks)}});
+    }
+    out.push_back({{"memory", memory_text(race, names)}, {"confirmed", true}, {"sides", std::move(sides)}});
+  }
+  return out;
+}
+
+void print_races(const std::vector<Race>& races, const CodeNames& names) {
+  for (const Race& race : races)
+    fmt::print(stderr, "heddle: data race on {}\n  {}\n  {}\n", memory_text(race, names),
+               side_text(race, race.first, names), side_text(race, race.second, names));
+}
+
 Json to_json(const ExploreResult& result, const std::vector<Found>& found,
-             const std::vector<std::string>& assumed) {
+             const std::vector<std::string>& assumed, Algorithm algorithm, const CodeNames& names) {
   Json failures = Json::array();
   for (const Found& each : found)
     failures.push_back({{"failure", each.confirmation.best.failure->to_json()},
@@ -72,12 +134,17 @@ Json to_json(const ExploreResult& result, const std::vector<Found>& found,
                         {"measures", measures_json(measure(each.confirmation.best.schedule))},
                         {"schedule", each.schedule}});
   return {{"verdict", verdict(result)},
+          {"algorithm", name_of(algorithm)},
           {"why", result.why},
           {"assumed", assumed},
           {"executions", result.progress.executions},
           {"states", result.progress.states},
           {"outcomes", result.progress.ends},
           {"passes", result.progress.passes},
+          {"redundant", result.progress.redundant},
+          {"frontier", result.progress.frontier},
+          {"solving_seconds", result.progress.solving},
+          {"races", races_json(result.races, names)},
           {"seconds", static_cast<double>(result.progress.elapsed.count()) / 1000},
           {"failures", std::move(failures)}};
 }
@@ -148,6 +215,16 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   ExploreOptions options{.rules = HEDDLE_TRY(given.control.rules()), .find_all = given.find_all};
   if (given.executions) options.executions = *given.executions;
   if (given.states) options.states = *given.states;
+  if (!given.algorithm.empty())
+    options.algorithm = std::ranges::find(kAlgorithms, given.algorithm, &NamedAlgorithm::name)->algorithm;
+  options.races = given.races != "off";
+  if (given.preemptions) options.preemptions = *given.preemptions;
+  if (given.depth) options.depth = *given.depth;
+  if ((given.preemptions || given.depth) && options.algorithm == Algorithm::trees)
+    return Error{.what = "the algorithm trees has no bounds on preemptions and depth",
+                 .why = "it explores states, not schedules",
+                 .next = "add --algorithm icb, or another one (heddle check --help)",
+                 .exit = ExitCode::usage};
   if (!given.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.time));
   std::chrono::milliseconds shorten_time = std::chrono::seconds(20);
   if (!given.shorten_time.empty()) shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
@@ -183,9 +260,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   }
   line.clear();
   if (common.json)
-    print_json(to_json(result, found, assumptions(result, executor)));
-  else
+    print_json(to_json(result, found, assumptions(result, executor), options.algorithm, *setup.program));
+  else {
+    print_races(result.races, *setup.program);
     print_result(result, found, assumptions(result, executor), common);
+  }
   for (size_t i = 0; i < found.size() && !given.report.empty(); ++i)
     if (found[i].confirmation.best.schedule_complete)
       HEDDLE_TRY(write_report(i == 0 ? given.report : fmt::format("{}/{}", given.report, i + 1),
@@ -195,6 +274,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                                .schedule_file = found[i].schedule,
                                .assumptions = assumptions(result, executor)},
                               common));
+  if (given.races == "fail" && !result.races.empty()) return ExitCode::failure_found;
   return exit_code(result);
 }
 
@@ -211,6 +291,17 @@ void add_check(VerbSet& verbs) {
                              "undecided: a limit, or something\n"
                              "in the program that cannot be explored.",
                              [options](const CommonOptions& common) { return run_verb(*options, common); });
+  std::vector<std::string> names;
+  for (const NamedAlgorithm& each : kAlgorithms) names.emplace_back(each.name);
+  verb->add_option("--algorithm", options->algorithm,
+                   "trees (default), mcr, mcr-s, mcr-s+, se-mcr or icb: docs/check.md tells them apart")
+      ->check(CLI::IsMember(names));
+  verb->add_option("--races", options->races,
+                   "Data races: report (default: told, no failure), fail (exit code 10) or off")
+      ->check(CLI::IsMember({"report", "fail", "off"}));
+  verb->add_option("--preemptions", options->preemptions,
+                   "Only schedules with at most so many preemptions (not trees)");
+  verb->add_option("--depth", options->depth, "Only so many steps into the program (not trees)");
   verb->add_flag("--find-all", options->find_all, "Go on behind the first failure; one of each kind is kept");
   verb->add_option("--time", options->time, "How long at most, such as 30s or 5m (default: no limit)")
       ->check(duration_value());

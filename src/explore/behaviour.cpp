@@ -53,6 +53,8 @@ NodeId Behaviour::add_edge(NodeId from, Edge added) {
     return same ? known->to : kUnknownNode;
   }
   added.to = new_node(nodes_[from].thread, from);
+  const Hash128& before = nodes_[from].history;
+  nodes_[added.to].history = hash_of({before.low, before.high, nodes_[from].operation.site, added.input});
   const bool is_large = !added.read.empty() || !added.written.empty();
   nodes_[from].edges.push_back(std::move(added));
   count_rounds(nodes_[from].edges.back().to);

@@ -23,6 +23,7 @@
 #include "abi/control.h"
 #include "abi/event_part.h"
 #include "abi/sync_kind.h"
+#include "base/hash128.h"
 #include "schedule/thread_name.h"
 
 namespace heddle {
@@ -82,6 +83,7 @@ class Behaviour {
     State state = State::unknown;
     uint32_t thread = 0;
     NodeId parent = kUnknownNode;
+    Hash128 history;  // of the way to it: the same in every process
     Operation operation;
     std::vector<Edge> edges;
     std::vector<Use> future;  // of this and all known operations behind it; sorted

@@ -27,24 +27,42 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
 #include "explore/machine.h"
+#include "explore/races.h"
 #include "replay/executor.h"
 
 namespace heddle {
 
+// Which algorithm: docs/check.md.
+enum class Algorithm : uint8_t {
+  trees,       // of heddle's own: above
+  mcr,         // maximal causality: seed_search.cpp
+  mcr_s,       // the same, with values fixed only where something depends on them
+  mcr_s_plus,  // the same, but fixed for all reads before the one that is to read something else
+  se_mcr,      // without what is equivalent to what was explored
+  icb,         // iterative context bounding
+
+};
+
 struct ExploreOptions {
+  Algorithm algorithm = Algorithm::trees;
   RunRules rules;
   bool find_all = false;                                  // goes on behind the first failure
   std::unordered_set<uint32_t> output_sites;              // machine.h
   std::unordered_set<uint32_t> library_sites;             // code of the C++ library's headers
   uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
+  uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not for trees
   std::optional<std::chrono::milliseconds> time;
+  bool keep_outcomes = false;  // ExploreResult::outcomes
+  bool races = true;           // look for them
 };
 
 struct ExploreProgress {
@@ -52,6 +70,9 @@ struct ExploreProgress {
   uint64_t states = 0;  // of the machine, in this pass
   uint64_t ends = 0;    // different inputs at the end of the program, in this pass
   uint64_t passes = 0;
+  uint64_t frontier = 0;       // seeds that are to be explored
+  uint64_t redundant = 0;      // executions that ended like an earlier one, or were not needed to the end
+  double solving = 0;          // seconds spent on finding seeds
   bool awaits = false;         // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
   bool library_spins = false;  // the C++ library spun a number of times, which was cut short
   std::chrono::milliseconds elapsed{};
@@ -71,6 +92,8 @@ struct ExploreResult {
   ExploreProgress progress;
   std::vector<Execution> failures;  // one for each identity
   Execution last;
+  std::vector<Race> races;         // one for each pair of places
+  std::set<std::string> outcomes;  // what all reads returned in runs that ended well
 };
 
 Result<ExploreResult> explore(Executor& executor, const ExploreOptions& options,

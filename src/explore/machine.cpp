@@ -1,7 +1,10 @@
 // Operations: what they need, what they do; fingerprints of states.
 #include "explore/machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <ranges>
 
 namespace heddle {
 namespace {
@@ -212,10 +215,69 @@ Hash128 Machine::hash(const MachineState& state) const {
   return hasher.hash();
 }
 
-Hash128 Machine::inputs_hash(const MachineState& state) {
+Hash128 Machine::full_hash(const MachineState& state) const {
+  Hash128 out;
+  for (uint32_t t = 0; t < state.threads.size(); ++t) {
+    const ThreadState& thread = state.threads[t];
+    if (!thread.there) continue;
+    Hasher128 hasher;
+    const Hash128& history = behaviour_.node(thread.node).history;
+    hasher.add(std::hash<ThreadName>()(behaviour_.name(t)));
+    hasher.add(history.low);
+    hasher.add(history.high);
+    hasher.add(thread.alone << 24 | thread.round << 5 | thread.waits << 4 | thread.timed_out << 3 |
+               thread.woken << 2 | thread.over << 1);
+    for (const Store& store : thread.buffer) {
+      hasher.add(store.address);
+      hasher.add(store.value);
+    }
+    out ^= hasher.hash();
+  }
   Hasher128 hasher;
-  for (const ThreadState& thread : state.threads) hasher.add(thread.there ? thread.node : kUnknownNode);
-  return hasher.hash();
+  for (const Word& word : state.memory) {
+    hasher.add(word.address);
+    hasher.add(word.value);
+  }
+  for (const SyncObject& object : state.objects) {
+    hasher.add(object.address);
+    hasher.add(uint64_t{object.holder} << 32 | object.count);
+    hasher.add(uint64_t{object.arrived} << 32 | object.round << 1 | object.done);
+    hasher.add(object.history);
+    for (const uint32_t waiter : object.queue) hasher.add(waiter);
+  }
+  for (const auto& [address, size] : state.freed) hasher.add(address);
+  hasher.add(state.alone);
+  return out ^ hasher.hash();
+}
+
+Hash128 Machine::inputs_hash(const MachineState& state) const {
+  Hash128 out;
+  for (uint32_t t = 0; t < state.threads.size(); ++t) {
+    if (!state.threads[t].there) continue;
+    const Hash128& history = behaviour_.node(state.threads[t].node).history;
+    out ^= hash_of({std::hash<ThreadName>()(behaviour_.name(t)), history.low, history.high});
+  }
+  return out;
+}
+
+// "t1,0,2t2,1": by thread, in the order of their names.
+std::string Machine::inputs_text(const MachineState& state) const {
+  std::string out;
+  for (uint32_t t = 0; t < state.threads.size(); ++t) {
+    if (!state.threads[t].there) continue;
+    std::vector<uint64_t> reads;
+    NodeId at = state.threads[t].node;
+    for (NodeId before = behaviour_.node(at).parent; before != kUnknownNode;
+         at = before, before = behaviour_.node(at).parent) {
+      const Behaviour::Node& node = behaviour_.node(before);
+      if (node.operation.kind != HEDDLE_EVENT_read && node.operation.kind != HEDDLE_EVENT_update) continue;
+      reads.push_back(std::ranges::find(node.edges, at, &Behaviour::Edge::to)->input);
+    }
+    if (reads.empty()) continue;
+    out += fmt::format("t{}", behaviour_.name(t).is_main() ? 0 : behaviour_.name(t).index_in_parent() + 1);
+    for (const uint64_t each : std::views::reverse(reads)) out += fmt::format(",{}", each);
+  }
+  return out;
 }
 
 }  // namespace heddle

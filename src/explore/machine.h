@@ -137,6 +137,11 @@ class Machine {
   void time_out(MachineState& state, uint32_t thread) const;
   // As far as is known the process ends with it: nobody does anything after that.
   bool ends_all(const MachineState& state, uint32_t thread) const;
+  // What the thread would get if it went on; what would come of it (null: no run has shown it).
+  std::optional<uint64_t> next_input(const MachineState& state, uint32_t thread) const {
+    return input(state, thread, behaviour_.node(state.threads[thread].node).operation);
+  }
+  const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
   bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
 
   // The same for a run: a thread performed this event. Learns what it tells; a text says what does not fit.
@@ -147,8 +152,11 @@ class Machine {
   std::string pending(const MachineState& state, const heddle_event& event,
                       const std::vector<uint32_t>& numbers);
 
-  Hash128 hash(const MachineState& state) const;          // all that the future depends on
-  static Hash128 inputs_hash(const MachineState& state);  // what all reads returned
+  Hash128 hash(const MachineState& state) const;  // all that the future depends on
+  // The same for all that ever could matter, whatever is known of the threads, and in every process.
+  Hash128 full_hash(const MachineState& state) const;
+  Hash128 inputs_hash(const MachineState& state) const;  // what all reads returned
+  std::string inputs_text(const MachineState& state) const;
 
  private:
   std::string not_covered(const heddle_event& event) const;
@@ -161,8 +169,6 @@ class Machine {
   bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
   bool uses_freed(const MachineState& state, const Operation& operation) const;
   bool agrees(const MachineState& state, uint32_t thread, const Piece& piece);
-  // What follows from the state as it is; null: no run has shown it.
-  const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
   std::string learn_sync(const MachineState& state, uint32_t thread, const Operation& operation,
                          const heddle_event& event, uint64_t& in);
   std::string learn_operation(NodeId at, const heddle_event& event, const std::vector<uint32_t>& numbers);

@@ -1,0 +1,150 @@
+#include "explore/closure.h"
+
+#include <algorithm>
+#include <deque>
+
+namespace heddle {
+
+void Closure::read_trace(const MachineState& start, std::span<const Action> trace) {
+  events_.assign(behaviour_.thread_count(), {});
+  remaining_.assign(behaviour_.thread_count(), {});
+  MachineState state = start;
+  std::vector<std::vector<std::vector<Use>>> uses(behaviour_.thread_count());
+  for (const Action& action : trace) {
+    const bool runs = !action.flush && !action.timeout;
+    const NodeId at = runs ? state.threads[action.thread].node : kUnknownNode;
+    if (runs) uses[action.thread].push_back(step_at(behaviour_, machine_, state, action).uses);
+    if (machine_.perform(state, action) == Machine::Step::unknown) break;
+    if (!runs) continue;
+    const NodeId to = state.threads[action.thread].node;
+    const Behaviour::Edge& edge = *std::ranges::find(behaviour_.node(at).edges, to, &Behaviour::Edge::to);
+    events_[action.thread].push_back(
+        {.operation = behaviour_.node(at).operation, .to = to, .input = edge.input, .output = edge.output});
+  }
+  for (uint32_t t = 0; t < events_.size(); ++t) {
+    std::vector<Use> later;
+    // What it would have done next; for all that nobody knows: everything that was seen of the thread behind
+    // it.
+    const bool there = t < state.threads.size() && state.threads[t].there;
+    if (!there || !state.threads[t].over)
+      later = behaviour_.node(there ? state.threads[t].node : behaviour_.root(t)).future;
+    remaining_[t].resize(events_[t].size() + 1);
+    remaining_[t].back() = later;
+    for (size_t i = events_[t].size(); i-- > 0;) {
+      // Stores count where they are made: when they become visible is not known.
+      std::vector<Use> own = uses[t][i];
+      const Operation& operation = events_[t][i].operation;
+      if (machine_.buffers(operation))
+        for (uint64_t word = resource_of_word(operation.address);
+             word <= resource_of_word(operation.address + operation.size - 1); ++word)
+          own.push_back({word, true});
+      later.insert(later.end(), own.begin(), own.end());
+      std::ranges::sort(later);
+      later.erase(std::ranges::unique(later).begin(), later.end());
+      remaining_[t][i] = later;
+    }
+  }
+}
+
+Closure::Meaning Closure::meaning_of(const Place& place, const Action& action) const {
+  if (action.flush || action.timeout) return Meaning::follows;
+  const uint32_t t = action.thread;
+  const size_t done = t < place.done.size() ? place.done[t] : 0;
+  if (t >= events_.size() || done >= events_[t].size()) return Meaning::leaves;
+  const Behaviour::Edge* edge = machine_.next_edge(place.state, t);
+  if (edge == nullptr) return Meaning::leaves;
+  const Event& event = events_[t][done];
+  if (edge->to == event.to) return Meaning::follows;
+  if (values_ == FixedValues::all) return Meaning::leaves;
+  // Where it strayed before, or strays now: it has to do the same, write the same, and be about to do the same.
+  const Behaviour::Node& at = behaviour_.node(place.state.threads[t].node);
+  const Behaviour::Node& next = behaviour_.node(edge->to);
+  const Behaviour::Node& wanted = behaviour_.node(event.to);
+  const bool is_read = at.operation.kind == HEDDLE_EVENT_read && !at.operation.is_large();
+  const bool same = at.operation == event.operation && edge->output == event.output &&
+                    (is_read || edge->input == event.input) && next.state == wanted.state &&
+                    next.operation == wanted.operation;
+  return same ? Meaning::strays : Meaning::leaves;
+}
+
+// Nobody else's events, nor what is in buffers, can be in conflict with it.
+bool Closure::is_local(const Place& place, const Action& action) const {
+  const PathStep step = step_at(behaviour_, machine_, place.state, action);
+  if (step.ends_all) return false;
+  for (uint32_t t = 0; t < events_.size(); ++t) {
+    if (t == action.thread) continue;
+    const bool there = t < place.state.threads.size() && place.state.threads[t].there;
+    if (there && place.state.threads[t].over && place.state.threads[t].buffer.empty()) continue;
+    const size_t done = t < place.done.size() ? place.done[t] : 0;
+    if (conflict(step.uses, remaining_[t][std::min(done, remaining_[t].size() - 1)])) return false;
+    if (!there) continue;
+    std::vector<Use> buffered;
+    for (const Store& store : place.state.threads[t].buffer)
+      buffered.push_back({resource_of_word(store.address), true});
+    std::ranges::sort(buffered);
+    if (conflict(step.uses, buffered)) return false;
+  }
+  return true;
+}
+
+std::vector<Action> Closure::way_to(size_t entry, const Action& last) const {
+  std::vector<Action> out = {last};
+  for (; entry != 0; entry = way_[entry].first) out.push_back(way_[entry].second);
+  std::ranges::reverse(out);
+  return out;
+}
+
+std::vector<Seed> Closure::seeds(const MachineState& start, std::span<const Action> trace,
+                                 uint64_t most_states) {
+  read_trace(start, trace);
+  way_ = {{0, {}}};
+  complete_ = true;
+  states_ = 0;
+  std::vector<Seed> out;
+  std::unordered_set<Hash128> visited, found;
+  std::deque<Place> open = {{.state = start, .done = std::vector<uint32_t>(events_.size())}};
+  visited.insert(machine_.full_hash(start));
+  while (!open.empty()) {
+    const Place place = std::move(open.front());
+    open.pop_front();
+    if (++states_ > most_states) {
+      complete_ = false;
+      break;
+    }
+    std::vector<Action> actions = actions_(place.state);
+    const auto local = std::ranges::find_if(actions, [&](const Action& action) {
+      return !action.timeout && meaning_of(place, action) == Meaning::follows && is_local(place, action);
+    });
+    // A thread that may run out of time has another choice.
+    if (local != actions.end() && !machine_.may_time_out(place.state, local->thread)) actions = {*local};
+    for (const Action& action : actions) {
+      const Meaning meaning = meaning_of(place, action);
+      const uint64_t bit = uint64_t{1} << action.thread % 64;
+      const bool strayed = (place.strayed & bit) != 0;
+      const bool is_seed = meaning == Meaning::leaves || (meaning == Meaning::strays && !strayed);
+      if (is_seed && !(strayed && values_ == FixedValues::needed_or_before)) {
+        Seed seed{.path = steps_before_last(behaviour_, machine_, start, way_to(place.entry, action))};
+        MachineState before = start;
+        for (size_t i = 0; i + 1 < seed.path.size(); ++i) machine_.perform(before, seed.path[i]);
+        const Hash128 state = machine_.full_hash(before);
+        const std::hash<ThreadName> name;
+        seed.key = hash_of({state.low, state.high, name(behaviour_.name(action.thread)), action.timeout,
+                            action.flush.value_or(0)});
+        if (found.insert(seed.key).second) out.push_back(std::move(seed));
+      }
+      if (meaning == Meaning::leaves) continue;
+      Place next = place;
+      if (machine_.perform(next.state, action) == Machine::Step::unknown) continue;
+      if (next.done.size() < next.state.threads.size()) next.done.resize(next.state.threads.size());
+      if (!action.flush && !action.timeout) ++next.done[action.thread];
+      if (meaning == Meaning::strays) next.strayed |= bit;
+      if (!visited.insert(machine_.full_hash(next.state)).second) continue;
+      next.entry = way_.size();
+      way_.emplace_back(place.entry, action);
+      open.push_back(std::move(next));
+    }
+  }
+  return out;
+}
+
+}  // namespace heddle

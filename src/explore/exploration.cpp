@@ -1,0 +1,305 @@
+#include "explore/exploration.h"
+
+#include <algorithm>
+
+#include "replay/interrupt.h"
+
+namespace heddle {
+
+using Clock = std::chrono::steady_clock;
+
+Exploration::Exploration(Executor& executor, const ExploreOptions& options,
+                         const std::function<void(const ExploreProgress&)>& progress)
+    : executor_(executor),
+      options_(options),
+      tell_(progress),
+      machine_(behaviour_, options.rules.memory_model, options.output_sites),
+      start_(Clock::now()) {}
+
+Result<ExploreResult> Exploration::run() {
+  HEDDLE_TRY(search());
+  look();
+  if (!over_ && !result_.failures.empty()) result_.end = ExploreResult::End::failure;
+  result_.races = races_.found();
+  return std::move(result_);
+}
+
+// ---- executions
+
+Schedule Exploration::schedule_of(std::span<const Action> path, std::optional<Step> more) const {
+  Schedule schedule{.header = header_};
+  schedule.header.prefix = true;
+  schedule.header.failure.clear();
+  schedule.header.events.reset();
+  schedule.header.values.clear();
+  std::vector<uint32_t> index(behaviour_.thread_count(), UINT32_MAX);
+  const std::function<ThreadIndex(uint32_t)> index_of = [&](uint32_t thread) {
+    if (index[thread] == UINT32_MAX) {
+      const ThreadName& name = behaviour_.name(thread);
+      if (!name.is_main()) index_of(number_of(name.parent()));
+      index[thread] = static_cast<uint32_t>(schedule.threads.size());
+      schedule.threads.push_back({.name = name});
+    }
+    return ThreadIndex(index[thread]);
+  };
+  index_of(0);
+  for (const Action& action : path) {
+    const ThreadIndex thread = index_of(action.thread);
+    Step step = Step::run(thread, 1);
+    if (action.flush)
+      step = options_.rules.memory_model == MemoryModel::pso
+                 ? Step::flush(thread, Location::address(*action.flush), 1)
+                 : Step::flush(thread, 1);
+    if (action.timeout) step = Step::timeout(thread);
+    if (!action.timeout && !schedule.steps.empty() && same_target(schedule.steps.back(), step))
+      ++schedule.steps.back().count;
+    else
+      schedule.steps.push_back(step);
+  }
+  if (more) {
+    more->thread = index_of(static_cast<uint32_t>(more->thread.index()));
+    schedule.steps.push_back(*more);
+  }
+  return schedule;
+}
+
+uint32_t Exploration::number_of(const ThreadName& name) const {
+  for (uint32_t t = 0; t < behaviour_.thread_count(); ++t)
+    if (behaviour_.name(t) == name) return t;
+  return 0;
+}
+
+Result<void> Exploration::execute(std::span<const Action> path, std::optional<Step> more) {
+  last_ = {};
+  if (result_.progress.executions >= options_.executions) {
+    end(ExploreResult::End::limit, "executions");
+    return {};
+  }
+  const Schedule prefix = schedule_of(path, more);
+  Execution run = HEDDLE_TRY(executor_.execute({.schedule = prefix.steps.empty() ? nullptr : &prefix,
+                                                .rules = options_.rules,
+                                                .keep_schedule = true,
+                                                .keep_events = true}));
+  ++result_.progress.executions;
+  last_.failed = run.outcome == Outcome::failed;
+  look();
+  switch (run.outcome) {
+    case Outcome::passed:
+    case Outcome::failed:
+      break;
+    case Outcome::interrupted:
+      end(ExploreResult::End::interrupted, "");
+      return {};
+    case Outcome::limit:
+      end(ExploreResult::End::limit, "events of one execution");
+      return {};
+    case Outcome::diverged:
+      if (more) return {};
+      [[fallthrough]];
+    default:
+      end(ExploreResult::End::stopped, run.text);
+      result_.last = std::move(run);
+      return {};
+  }
+  if (header_.identity.empty()) header_ = run.schedule.header;
+  if (options_.races) races_.look_at(run);
+  if (std::string why = learn(run); !why.empty()) {
+    if (run.outcome != Outcome::failed) end(ExploreResult::End::not_covered, std::move(why));
+  }
+  if (run.outcome == Outcome::failed) note_failure(std::move(run));
+  return {};
+}
+
+std::string Exploration::learn(const Execution& run) {
+  if (!run.schedule_complete) return "a run of more steps than can be kept";
+  std::vector<uint32_t> numbers;
+  for (const ScheduleThread& thread : run.schedule.threads) numbers.push_back(behaviour_.thread(thread.name));
+  for (const std::vector<heddle_event>* events : {&run.kept_events, &run.event_data})
+    for (const heddle_event& each : *events)
+      if (each.kind < HEDDLE_EVENT_sync && each.size != 0 && each.size <= kLargestAccess &&
+          !(each.kind == HEDDLE_EVENT_call && each.order == HEDDLE_CALL_object))
+        behaviour_.note_use(numbers[each.thread], each.address, each.size);
+  MachineState& state = last_.end = machine_.begin();
+  size_t event = 0, data = 0;
+  for (size_t i = 0; i < run.schedule.steps.size(); ++i) {
+    const Step& step = run.schedule.steps[i];
+    const uint32_t thread = numbers[step.thread.index()];
+    for (uint64_t k = 0; k < step.count; ++k) {
+      switch (step.kind) {
+        case StepKind::run: {
+          if (event == run.kept_events.size()) return "";  // the last one failed on its way
+          const heddle_event& performed = run.kept_events[event];
+          const size_t first = data;
+          while (data < run.event_data.size() && run.event_data[data].after == event) ++data;
+          ++event;
+          if (numbers[performed.thread] != thread) return "events and steps of a run do not agree";
+          if (std::string why = machine_.follow(
+                  state, performed, std::span(run.event_data).subspan(first, data - first), numbers);
+              !why.empty())
+            return why;
+          last_.actions.push_back({.thread = thread});
+          break;
+        }
+        case StepKind::flush: {
+          const std::vector<Store>& buffer = state.threads[thread].buffer;
+          const uint64_t address = options_.rules.memory_model == MemoryModel::pso || buffer.empty()
+                                       ? run.step_addresses[i]
+                                       : buffer.front().address;
+          if (std::ranges::find(buffer, address, &Store::address) == buffer.end())
+            return "a store became visible that is not in the buffer";
+          machine_.flush(state, thread, address);
+          last_.actions.push_back({.thread = thread, .flush = address});
+          break;
+        }
+        case StepKind::timeout:
+          if (std::string why = learn_next(state, run, event, step.thread.index(), numbers); !why.empty())
+            return why;
+          if (!machine_.may_time_out(state, thread)) return "a wait ran out of time that could have gone on";
+          machine_.time_out(state, thread);
+          last_.actions.push_back({.thread = thread, .timeout = true});
+          break;
+        case StepKind::wake:
+          return "a wait that ends for no reason";
+      }
+    }
+  }
+  for (const heddle_event& pending : run.pending_events)
+    if (std::string why = machine_.pending(state, pending, numbers); !why.empty()) return why;
+  const auto end_at = [&](uint32_t thread, Behaviour::State how) {
+    if (numbers[thread] < state.threads.size() && state.threads[numbers[thread]].there)
+      behaviour_.add_state(state.threads[numbers[thread]].node, how);
+  };
+  if (run.outcome == Outcome::passed) {
+    for (const heddle_event& each : run.kept_events)
+      if (each.kind == int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_process_exit)
+        end_at(each.thread, Behaviour::State::exits);
+  } else if (run.failure->kind != "deadlock" && run.failure->kind != "lost-wakeup") {
+    for (uint32_t t = 0; t < numbers.size(); ++t)
+      if (run.schedule.threads[t].name == run.thread) end_at(t, Behaviour::State::failed);
+  }
+  last_.complete = true;
+  return "";
+}
+
+// What a thread does next is known from its next event only.
+std::string Exploration::learn_next(const MachineState& state, const Execution& run, size_t from, size_t thread,
+                                    const std::vector<uint32_t>& numbers) {
+  for (size_t i = from; i < run.kept_events.size(); ++i)
+    if (run.kept_events[i].thread == thread) return machine_.pending(state, run.kept_events[i], numbers);
+  for (const heddle_event& pending : run.pending_events)
+    if (pending.thread == thread) return machine_.pending(state, pending, numbers);
+  return "";
+}
+
+void Exploration::note_failure(Execution run) {
+  const auto same = [&](const Execution& other) { return run.failed_as(other.failure->identity); };
+  if (std::ranges::none_of(result_.failures, same)) result_.failures.push_back(std::move(run));
+  if (!options_.find_all) end(ExploreResult::End::failure, "");
+}
+
+// ---- states
+
+bool Exploration::waits_in_loop(const MachineState& state, uint32_t thread) const {
+  return behaviour_.node(state.threads[thread].node).waiting == Behaviour::Node::Waiting::yes &&
+         machine_.goes_round(state, thread);
+}
+
+bool Exploration::has_open_loop(const MachineState& state) const {
+  for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
+    const ThreadState& thread = state.threads[t];
+    if (!thread.there || thread.over) continue;
+    const Behaviour::Node& node = behaviour_.node(thread.node);
+    if (node.waiting == Behaviour::Node::Waiting::unknown && node.rounds >= kRoundsOfSpinning &&
+        machine_.goes_round(state, t))
+      return true;
+  }
+  return false;
+}
+
+Result<void> Exploration::look_at_loops(const MachineState& state, std::span<const Action> path) {
+  const uint64_t shared = behaviour_.shared();
+  for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
+    const ThreadState& thread = state.threads[t];
+    if (!thread.there || thread.over) continue;
+    const Behaviour::Node& node = behaviour_.node(thread.node);
+    if (node.waiting != Behaviour::Node::Waiting::unknown || !machine_.goes_round(state, t)) continue;
+    if (Behaviour::has_times(behaviour_.last_round(thread.node))) {
+      behaviour_.note_waits(thread.node);
+      continue;
+    }
+    HEDDLE_TRY(execute(path, Step::run(ThreadIndex(t), uint64_t{kRoundsOfWaiting} * node.round)));
+    if (over_ || behaviour_.shared() != shared) return {};
+    behaviour_.note_waiting(thread.node);  // nothing was learned if the thread left the loop to wait otherwise
+  }
+  return {};
+}
+
+std::vector<Action> Exploration::all_actions(const MachineState& state) {
+  std::vector<Action> out;
+  if (state.exited) return out;
+  for (uint32_t t = 0; t < state.threads.size(); ++t) {
+    if (!state.threads[t].there) continue;
+    if (!state.threads[t].over) {
+      const bool waits = waits_in_loop(state, t);
+      result_.progress.awaits |= waits;
+      if (machine_.is_enabled(state, t) && !waits) out.push_back({.thread = t});
+      if (machine_.may_time_out(state, t) && !waits) out.push_back({.thread = t, .timeout = true});
+    }
+    for (const Action& flush : machine_.flushes(state, t)) out.push_back(flush);
+  }
+  return out;
+}
+
+std::optional<MachineState> Exploration::state_after(std::span<const Action> path) const {
+  MachineState state = machine_.begin();
+  for (const Action& action : path)
+    if (machine_.perform(state, action) == Machine::Step::unknown) return std::nullopt;
+  return state;
+}
+
+bool Exploration::note_end(const MachineState& state) {
+  const bool fresh = ends_.insert(machine_.inputs_hash(state)).second;
+  if (!fresh) return false;
+  ++result_.progress.ends;
+  const auto exits = [&](const ThreadState& thread) {
+    return thread.there && behaviour_.node(thread.node).state == Behaviour::State::exits;
+  };
+  if (options_.keep_outcomes && std::ranges::any_of(state.threads, exits))
+    result_.outcomes.insert(machine_.inputs_text(state));
+  return true;
+}
+
+void Exploration::forget_ends() {
+  ends_.clear();
+  result_.outcomes.clear();
+  result_.progress.ends = 0;
+}
+
+// ---- limits
+
+void Exploration::end(ExploreResult::End how, std::string why) {
+  over_ = true;
+  result_.end = how;
+  result_.why = std::move(why);
+}
+
+void Exploration::look() {
+  result_.progress.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
+  tell_(result_.progress);
+  if (over_) return;
+  if (interrupted()) end(ExploreResult::End::interrupted, "");
+  if (options_.time && result_.progress.elapsed >= *options_.time) end(ExploreResult::End::limit, "time");
+  if (result_.progress.states >= options_.states) end(ExploreResult::End::limit, "states");
+}
+
+Result<ExploreResult> explore(Executor& executor, const ExploreOptions& options,
+                              const std::function<void(const ExploreProgress&)>& progress) {
+  switch (options.algorithm) {
+    case Algorithm::trees:
+      return tree_search(executor, options, progress)->run();
+    default:
+      return seed_search(executor, options, progress)->run();
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,87 @@
+// What all algorithms of exploration share: runs of the program along a path, which are carried out by the
+// machine as well and teach it what the threads do; limits; failures; what all reads returned at the end.
+#pragma once
+
+#include <span>
+
+#include "explore/explorer.h"
+
+namespace heddle {
+
+class Exploration {
+ public:
+  Exploration(Executor& executor, const ExploreOptions& options,
+              const std::function<void(const ExploreProgress&)>& progress);
+  virtual ~Exploration() = default;
+  Exploration(const Exploration&) = delete;
+  Exploration& operator=(const Exploration&) = delete;
+
+  Result<ExploreResult> run();
+
+ protected:
+  virtual Result<void> search() = 0;  // until everything was explored, or over()
+
+  // Along the path, with another step behind it if one is given (of a thread by its number here), then on
+  // without preemptions. What was done is in last().
+  struct Run {
+    std::vector<Action> actions;
+    MachineState end;
+    bool failed = false;
+    bool complete = false;  // the machine has followed it to its end
+  };
+  Result<void> execute(std::span<const Action> path, std::optional<Step> more = std::nullopt);
+  const Run& last() const { return last_; }
+
+  // Loops that threads go round in this state, behind the path: do they wait? May execute.
+  Result<void> look_at_loops(const MachineState& state, std::span<const Action> path);
+  bool has_open_loop(const MachineState& state) const;
+  bool waits_in_loop(const MachineState& state, uint32_t thread) const;
+  // All that can be done, by whomever: no reduction.
+  std::vector<Action> all_actions(const MachineState& state);
+  // After this path; nothing where no run has shown it.
+  std::optional<MachineState> state_after(std::span<const Action> path) const;
+
+  // The program has come to an end here. Whether it is the first time with these reads.
+  bool note_end(const MachineState& state);
+  bool has_end(const MachineState& state) const { return ends_.contains(machine_.inputs_hash(state)); }
+  void forget_ends();
+
+  void end(ExploreResult::End how, std::string why);
+  bool over() const { return over_; }
+  void look();  // at limits
+  ExploreProgress& progress() { return result_.progress; }
+  ExploreResult& result() { return result_; }
+  const ExploreOptions& options() const { return options_; }
+  Behaviour& behaviour() { return behaviour_; }
+  const Behaviour& behaviour() const { return behaviour_; }
+  const Machine& machine() const { return machine_; }
+
+ private:
+  Schedule schedule_of(std::span<const Action> path, std::optional<Step> more) const;
+  uint32_t number_of(const ThreadName& name) const;
+  std::string learn(const Execution& run);
+  std::string learn_next(const MachineState& state, const Execution& run, size_t from, size_t thread,
+                         const std::vector<uint32_t>& numbers);
+  void note_failure(Execution run);
+
+  Executor& executor_;
+  const ExploreOptions& options_;
+  const std::function<void(const ExploreProgress&)>& tell_;
+  Behaviour behaviour_;
+  Machine machine_;
+  const std::chrono::steady_clock::time_point start_;
+  ScheduleHeader header_;
+  Run last_;
+  RaceFinder races_;
+  std::unordered_set<Hash128> ends_;
+  ExploreResult result_;
+  bool over_ = false;
+};
+
+// The algorithms: one file each.
+std::unique_ptr<Exploration> tree_search(Executor& executor, const ExploreOptions& options,
+                                         const std::function<void(const ExploreProgress&)>& progress);
+std::unique_ptr<Exploration> seed_search(Executor& executor, const ExploreOptions& options,
+                                         const std::function<void(const ExploreProgress&)>& progress);
+
+}  // namespace heddle

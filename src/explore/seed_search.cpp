@@ -1,0 +1,189 @@
+// Searches that go on from runs by seeds: paths that the next runs begin with. Each seed is a unit of work by
+// itself (decision D11): nothing but the path is needed to carry on from it.
+//
+//   mcr, mcr-s, mcr-s+   seeds are what the maximal causality of the run leaves open: closure.h
+//   se-mcr               the same, without seeds that lead where an earlier one led. The thesis (chapter 5)
+//   finds
+//                        pairs of seeds of one run that may be swapped; here a seed is known again by the state
+//                        it leads to, whichever way, so that swaps over several runs, and under TSO and PSO,
+//                        are found too, and prefixes need not be extended to where locks are released. A run
+//                        whose reads are known beforehand to be those of an earlier run is not executed.
+//   icb                  iterative context bounding (Musuvathi and Qadeer, PLDI 2007): all schedules, those
+//   with
+//                        few preemptions first; a buffered store that becomes visible counts as one
+#include <algorithm>
+#include <map>
+
+#include "explore/closure.h"
+#include "explore/exploration.h"
+
+namespace heddle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+FixedValues fixed_values(Algorithm algorithm) {
+  return algorithm == Algorithm::mcr_s        ? FixedValues::needed
+         : algorithm == Algorithm::mcr_s_plus ? FixedValues::needed_or_before
+                                              : FixedValues::all;
+}
+
+class SeedSearch : public Exploration {
+ public:
+  SeedSearch(Executor& executor, const ExploreOptions& options,
+             const std::function<void(const ExploreProgress&)>& progress)
+      : Exploration(executor, options, progress),
+        closure_(behaviour(), machine(), fixed_values(options.algorithm),
+                 [this](const MachineState& state) { return all_actions(state); }) {}
+
+ private:
+  using Path = std::vector<Action>;
+
+  Result<void> search() override {
+    add({}, 0);
+    while (!frontier_.empty() && !over()) {
+      const auto cheapest = frontier_.begin();
+      const uint64_t cost = cheapest->first;
+      const Path path = std::move(cheapest->second.back());
+      cheapest->second.pop_back();
+      if (cheapest->second.empty()) frontier_.erase(cheapest);
+      --progress().frontier;
+      HEDDLE_TRY(explore_from(path, cost));
+    }
+    if (!over() && cut_by_ != nullptr) end(ExploreResult::End::limit, cut_by_);
+    return {};
+  }
+
+  void add(Path path, uint64_t cost) {
+    if (path.size() > options().depth || cost > options().preemptions) {
+      cut_by_ = path.size() > options().depth ? "depth" : "preemptions";
+      return;
+    }
+    frontier_[options().algorithm == Algorithm::icb ? cost : 0].push_back(std::move(path));
+    ++progress().frontier;
+  }
+
+  Result<void> explore_from(const Path& path, uint64_t cost) {
+    const bool may_skip = options().algorithm == Algorithm::se_mcr;
+    if (std::optional<Path> known = may_skip ? foretold(path) : std::nullopt) {
+      ++skipped_;
+      return expand(path, *known, cost);
+    }
+    HEDDLE_TRY(execute(path));
+    if (over()) return {};
+    if (!note_end(last().end)) ++progress().redundant;
+    const Path actions = last().actions;
+    return expand(path, actions, cost);
+  }
+
+  // The whole of a run along the path, if all of it is known and its reads are those of an earlier one.
+  std::optional<Path> foretold(const Path& path) {
+    std::optional<MachineState> state = state_after(path);
+    if (!state) return std::nullopt;
+    Path out = path;
+    while (!state->exited) {
+      const std::vector<Action> actions = all_actions(*state);
+      if (actions.empty()) break;
+      const auto same = std::ranges::find(actions, Action{.thread = out.empty() ? 0 : out.back().thread});
+      const Action next = same != actions.end() ? *same : actions.front();
+      if (machine().perform(*state, next) == Machine::Step::unknown) return std::nullopt;
+      out.push_back(next);
+    }
+    const auto is_open = [&](const ThreadState& thread) {
+      return thread.there && !thread.over && behaviour().node(thread.node).state == Behaviour::State::unknown;
+    };
+    if (std::ranges::any_of(state->threads, is_open) || !has_end(*state)) return std::nullopt;
+    return out;
+  }
+
+  Result<void> expand(const Path& path, const Path& actions, uint64_t cost) {
+    const Clock::time_point before = Clock::now();
+    const Result<void> done =
+        options().algorithm == Algorithm::icb ? add_switches(path, actions, cost) : add_seeds(path, actions);
+    progress().solving += std::chrono::duration<double>(Clock::now() - before).count();
+    return done;
+  }
+
+  Result<void> add_seeds(const Path& path, const Path& actions) {
+    const std::optional<MachineState> start = state_after(path);
+    if (!start) {
+      if (!result().failures.empty()) return {};  // it failed on its way
+      end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
+      return {};
+    }
+    // Loops along the run.
+    MachineState state = *start;
+    for (size_t i = path.size(); i <= actions.size(); ++i) {
+      if (has_open_loop(state)) HEDDLE_TRY(look_at_loops(state, std::span(actions).first(i)));
+      if (over()) return {};
+      if (i < actions.size() && machine().perform(state, actions[i]) == Machine::Step::unknown) break;
+    }
+    const std::span<const Action> trace = std::span(actions).subspan(std::min(path.size(), actions.size()));
+    std::vector<Seed> seeds = closure_.seeds(*start, trace, options().states - progress().states);
+    progress().states += closure_.states();
+    if (!closure_.complete()) {
+      end(ExploreResult::End::limit, "states");
+      return {};
+    }
+    for (Seed& seed : seeds) {
+      if (options().algorithm == Algorithm::se_mcr && !known_.insert(seed.key).second) continue;
+      Path next = path;
+      next.insert(next.end(), seed.path.begin(), seed.path.end());
+      const uint64_t preemptions = options().preemptions == UINT64_MAX ? 0 : preemptions_of(next);
+      add(std::move(next), preemptions);
+    }
+    return {};
+  }
+
+  // Is it a preemption to do this after that?
+  bool preempts(const MachineState& state, const Action& before, const Action& next) {
+    if (next.flush) return true;
+    return next.thread != before.thread && machine().is_enabled(state, before.thread) &&
+           !waits_in_loop(state, before.thread);
+  }
+
+  uint64_t preemptions_of(const Path& path) {
+    uint64_t count = 0;
+    MachineState state = machine().begin();
+    for (size_t i = 0; i < path.size(); ++i) {
+      count += i > 0 && preempts(state, path[i - 1], path[i]);
+      if (machine().perform(state, path[i]) == Machine::Step::unknown) break;
+    }
+    return count;
+  }
+
+  Result<void> add_switches(const Path& path, const Path& actions, uint64_t cost) {
+    std::optional<MachineState> state = state_after(path);
+    if (!state) return {};
+    for (size_t i = path.size(); i <= actions.size() && !over(); ++i) {
+      if (has_open_loop(*state)) HEDDLE_TRY(look_at_loops(*state, std::span(actions).first(i)));
+      for (const Action& other : all_actions(*state)) {
+        if (i < actions.size() && other == actions[i]) continue;
+        Path next(actions.begin(), actions.begin() + static_cast<ptrdiff_t>(i));
+        const bool preempts_last = i > 0 && preempts(*state, actions[i - 1], other);
+        next.push_back(other);
+        add(std::move(next), cost + preempts_last);
+      }
+      if (i == actions.size()) break;
+      if (i > 0) cost += preempts(*state, actions[i - 1], actions[i]);
+      if (machine().perform(*state, actions[i]) == Machine::Step::unknown) break;
+      ++progress().states;
+    }
+    return {};
+  }
+
+  Closure closure_;
+  std::map<uint64_t, std::vector<Path>> frontier_;  // by preemptions, where they decide
+  std::unordered_set<Hash128> known_;
+  const char* cut_by_ = nullptr;
+  uint64_t skipped_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Exploration> seed_search(Executor& executor, const ExploreOptions& options,
+                                         const std::function<void(const ExploreProgress&)>& progress) {
+  return std::make_unique<SeedSearch>(executor, options, progress);
+}
+
+}  // namespace heddle
