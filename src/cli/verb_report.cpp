@@ -4,13 +4,13 @@
 #include "base/duration.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/safe_text.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "cli/report_output.h"
 #include "recording/recording_info.h"
 #include "replay/interrupt.h"
 #include "report/forms.h"
-#include "base/safe_text.h"
 
 namespace heddle {
 namespace {
@@ -36,6 +36,10 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
                    .exit = ExitCode::usage};
     return reproduce_for_report(options.what, folder, options.time, common);
   }
+  if (options.program.size() > 1)
+    return Error{.what = "report takes the program alone: its arguments stand in the schedule",
+                 .next = "heddle report SCHEDULE -- APP",
+                 .exit = ExitCode::usage};
   const Schedule schedule = HEDDLE_TRY(load_schedule(options.what));
   ControlSetup setup =
       HEDDLE_TRY(setup_schedule(schedule, options.program.empty() ? "" : options.program.front()));

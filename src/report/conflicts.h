@@ -14,6 +14,7 @@ struct ConflictPair {
   // The event that the thread of `first` must be held back from so that `second` can come before `first`: the
   // beginning of its critical section when the other thread needs the lock.
   size_t from = 0;
+  bool alone = false;  // while the other thread comes to `second`, all others wait, not only that of `first`
   uint64_t moved = 0;  // events that a flip puts on the other side
   enum class Rank : uint8_t { data, choice, section };
   // data: accesses to memory. choice: synchronisation whose result depends on the order, or who waits. section:

@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kMostEvents = 20000;
 constexpr size_t kMostVariables = 500;
 constexpr size_t kMostStacks = 16;
+constexpr std::chrono::seconds kTimeForStacks(5);  // one run for each
 constexpr uint64_t kWordBytes = 8;
 
 bool is_foreign(const std::string& file) {
@@ -223,16 +224,19 @@ class FindingMaker {
   // Where a thread stands is known when it stops there: a run that ends with the event.
   Result<void> add_stacks() {
     size_t done = 0;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeForStacks;
     for (const DecisivePair& pair : why_.decisive)
       for (const size_t event : {pair.first, pair.second}) {
         FindingEvent& known = out_.events[number_of(event)];
-        if (order_.is_pending(event) || event == 0 || !known.stack.empty() || done == kMostStacks) continue;
+        if (order_.is_pending(event) || event == 0 || !known.stack.empty() || done == kMostStacks ||
+            std::chrono::steady_clock::now() >= deadline)
+          continue;
         ++done;
         const Schedule schedule = schedule_of(order_.moments(), run_.schedule);
         RunRules rules = context_.rules;
         rules.max_events = event;
-        const Execution stopped =
-            HEDDLE_TRY(context_.executor.execute({.schedule = &schedule, .rules = rules}));
+        const Execution stopped = HEDDLE_TRY(
+            context_.executor.execute({.schedule = &schedule, .rules = rules, .deadline = deadline}));
         if (stopped.outcome != Outcome::limit) continue;
         known.stack = stopped.stack;
         if (known.place && !is_foreign(known.place->file)) continue;

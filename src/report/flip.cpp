@@ -39,7 +39,8 @@ Result<FlipVerdict> Flipper::run(const std::vector<Moment>& moments, Strategy st
                                         .lenient = true,
                                         .rules = rules_,
                                         .keep_schedule = true,
-                                        .keep_events = true}));
+                                        .keep_events = true,
+                                        .deadline = deadline_}));
   if (last_.outcome == Outcome::passed) return FlipVerdict::passes;
   if (last_.outcome == Outcome::failed)
     return last_.failure->identity == identity_ ? FlipVerdict::fails : FlipVerdict::other;
@@ -58,7 +59,10 @@ std::vector<Moment> Flipper::flipped(const ConflictPair& pair, size_t& reached) 
     caught_up.insert(caught_up.begin(), out.back());
     out.pop_back();
   }
-  for (size_t i = from; i < to; ++i) (all[i].thread == held ? caught_up : out).push_back(all[i]);
+  for (size_t i = from; i < to; ++i) {
+    const bool waits = pair.alone ? all[i].thread != other : all[i].thread == held;
+    (waits ? caught_up : out).push_back(all[i]);
+  }
   // One that the failing run did not come to may be some events away.
   const auto& theirs = order_.events_of(other);
   const auto performed =

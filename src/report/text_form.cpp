@@ -37,6 +37,10 @@ std::string wrapped(std::string_view text, std::string_view indent) {
   return out + line + "\n";
 }
 
+std::string number_of(uint64_t count, std::string_view one, std::string_view several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
 class TextForm {
  public:
   explicit TextForm(const FailureFinding& finding) : f_(finding) {
@@ -135,9 +139,10 @@ class TextForm {
         f_.replays == 0
             ? std::string("not replayed in fresh processes")
             : fmt::format("replayed {} times, {} times the same failure", f_.replays, f_.reproduced));
-    out_ += fmt::format("Memory model {}; {} preemption(s), {} switch(es), {} events.\n",
-                        text_of(f_.header.memory_model), f_.measures.preemptions, f_.measures.switches,
-                        f_.measures.events);
+    out_ += fmt::format("Memory model {}; {}, {}, {}.\n", text_of(f_.header.memory_model),
+                        number_of(f_.measures.preemptions, "preemption", "preemptions"),
+                        number_of(f_.measures.switches, "switch", "switches"),
+                        number_of(f_.measures.events, "event", "events"));
     for (const FindingSource& source : f_.sources)
       if (!source.missing.empty())
         out_ +=

@@ -108,7 +108,25 @@ class Explainer {
           fmt::format("why: {} of {} pairs tried, {} decisive", why_.flips, why_.pairs, why_.decisive.size()));
     const FlipVerdict verdict = HEDDLE_TRY(counted(flipper_->flip(pair)));
     if (verdict == FlipVerdict::impossible) ++why_.impossible;
-    if (verdict != FlipVerdict::passes) return true;
+    if (verdict == FlipVerdict::passes) keep(pair);
+    if (verdict != FlipVerdict::fails || !others_between(pair)) return true;
+    // A third thread may do what the first one was kept from.
+    ConflictPair alone = pair;
+    alone.alone = true;
+    if (HEDDLE_TRY(counted(flipper_->flip(alone))) == FlipVerdict::passes) keep(alone);
+    return true;
+  }
+
+  bool others_between(const ConflictPair& pair) const {
+    const auto& moments = order_->moments();
+    const uint32_t first = order_->event(pair.first).thread, second = order_->event(pair.second).thread;
+    for (size_t at = order_->moment_of(pair.from);
+         at < std::min(order_->moment_of(pair.second), moments.size()); ++at)
+      if (moments[at].thread != first && moments[at].thread != second) return true;
+    return false;
+  }
+
+  void keep(const ConflictPair& pair) {
     if (!passing_) passing_ = flipper_->last();
     std::erase_if(why_.decisive, [&](const DecisivePair& known) {
       return known.flip.rank > pair.rank && same_way(known, pair) &&
@@ -116,7 +134,6 @@ class Explainer {
     });
     why_.decisive.push_back(
         {.first = pair.first, .second = pair.second, .flip = pair, .flipped_passed = 1, .flipped_runs = 1});
-    return true;
   }
 
   // A flip that moves all that a decisive one moves would tell nothing new, and of synchronisation neither

@@ -104,7 +104,11 @@ def main():
     with open(os.path.join(ROOT, "test", "report", "known.txt"), encoding="utf-8") as file:
         known = {line.strip() for line in file if line.strip() and not line.startswith("#")}
     for path in paths:
-        name, found = os.path.basename(path), examine(path, folder)
+        name = os.path.basename(path)
+        try:
+            found = examine(path, folder)
+        except subprocess.TimeoutExpired as error:
+            found = [str(error)]
         print(f"{'right' if not found else 'WRONG' if name in known else 'not yet'}: {name}{''.join('; ' + text for text in found)}",
               flush=True)
         if not found:
