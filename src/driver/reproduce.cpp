@@ -81,7 +81,7 @@ class Reproducer {
       attempt.answer = engine_.solve(problem, limits);
       attempt.solving = std::chrono::duration_cast<milliseconds>(Clock::now() - from);
       const SolveVerdict verdict = attempt.answer.verdict;
-      if (order != 0 && verdict != SolveVerdict::found) return interrupted();  // the orders before decide
+      if (order != 0 && verdict == SolveVerdict::impossible) return interrupted();  // the orders before decide
       result_.attempts.push_back(std::move(attempt));
       if (verdict == SolveVerdict::found) {
         if (HEDDLE_TRY(follow(problem, result_.attempts.back()))) return true;

@@ -40,6 +40,36 @@ TEST(Reproduce, WhatIsNotExactProvesNothing) {
   EXPECT_EQ(engine.models, (std::vector{MemoryModel::sc, MemoryModel::tso})) << "all the same, both are tried";
 }
 
+// One order, and then the time is over.
+class OneOrder : public Engine {
+ public:
+  std::string_view name() const override { return "one"; }
+  SolveAnswer solve(const Problem&, const SolveLimits&) override {
+    return {.verdict = asked++ == 0 ? SolveVerdict::found : SolveVerdict::undecided,
+            .why = "the time was over"};
+  }
+  unsigned asked = 0;
+};
+
+class EverythingPasses : public Executor {
+ public:
+  Result<Execution> execute(const ExecutionPlan&) override { return Execution{.outcome = Outcome::passed}; }
+};
+
+TEST(Reproduce, WithoutTimeForTheNextOrderItIsUndecided) {
+  Trace trace;
+  trace.threads.push_back({.name = "0"});
+  trace.failure.kind = FailurePredicate::Kind::reached;
+  EverythingPasses executor;
+  OneOrder engine;
+  const Result<ReproduceResult> result = reproduce(trace, {}, engine, executor, {.clocks = false}, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->end, ReproduceResult::End::undecided);
+  ASSERT_EQ(result->attempts.size(), 2u);
+  EXPECT_FALSE(result->attempts[0].replay.empty());
+  EXPECT_EQ(result->attempts[1].answer.why, "the time was over");
+}
+
 // It is possible only if the clocks may be wrong by much; then it takes too long.
 class ClocksMissByMuch : public Engine {
  public:
