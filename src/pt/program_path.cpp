@@ -162,8 +162,8 @@ bool PathFollower::resume(uint64_t begin) {
         stack_.pop_back();
         continue;
       }
-      step(PathStep::Kind::leave, *stack_.back().function);
-      stack_.pop_back();
+      return_from_top();
+      if (lost_) return true;
     }
     if (!returned)
       step(PathStep::Kind::landed, *invoke);
@@ -184,36 +184,38 @@ void PathFollower::enter(const MachineFunction& code, EnteredBy by) {
   stack_.push_back({.code = &code, .function = &function});
 }
 
+// The function on top returns, and with it those that ended with calling it.
 void PathFollower::leave() {
+  do {
+    return_from_top();
+  } while (!lost_ && !stack_.empty() && stack_.back().tail);
+}
+
+void PathFollower::return_from_top() {
   Activation& top = stack_.back();
   if (top.block != nullptr && !llvm::isa<llvm::ReturnInst>(top.block->getTerminator())) {
     // To a block that returns, through such as left no code.
     const llvm::BasicBlock* end = nullptr;
     std::deque<const llvm::BasicBlock*> queue = {top.block};
     llvm::DenseSet<const llvm::BasicBlock*> seen = {top.block};
-    while (!queue.empty() && end == nullptr) {
-      const llvm::BasicBlock* block = queue.front();
-      queue.pop_front();
-      for (const llvm::BasicBlock* next : llvm::successors(block)) {
-        if (!seen.insert(next).second || !is_silent(*next)) continue;
+    const auto look = [&](const llvm::BasicBlock& from, bool silent_only) {
+      for (const llvm::BasicBlock* next : llvm::successors(&from)) {
+        if (end != nullptr || (silent_only && !is_silent(*next)) || !seen.insert(next).second) continue;
         if (llvm::isa<llvm::ReturnInst>(next->getTerminator())) end = next;
         queue.push_back(next);
       }
+    };
+    while (!queue.empty() && end == nullptr) {
+      const llvm::BasicBlock* block = queue.front();
+      queue.pop_front();
+      look(*block, true);
     }
-    // Copies of the last block stand behind others.
-    if (end == nullptr)
-      for (const llvm::BasicBlock* next : llvm::successors(top.block))
-        if (llvm::isa<llvm::ReturnInst>(next->getTerminator())) end = next;
-    if (end == nullptr) return lose("a function returns where the program does not");
-    move_to(*end);
-    if (lost_) return;
+    if (end == nullptr) look(*top.block, false);  // copies of the last block stand behind others
+    if (end != nullptr) move_to(*end);
+    if (end == nullptr || top.block != end) return lose("a function returns where the program does not");
   }
-  step(PathStep::Kind::leave, *stack_.back().function);
+  step(PathStep::Kind::leave, *top.function);
   stack_.pop_back();
-  while (!stack_.empty() && stack_.back().tail) {
-    step(PathStep::Kind::leave, *stack_.back().function);
-    stack_.pop_back();
-  }
 }
 
 const PathFollower::FunctionBlocks& PathFollower::blocks_of(const llvm::Function& function) {

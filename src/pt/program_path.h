@@ -88,6 +88,7 @@ class PathFollower {
   bool resume(uint64_t begin);
   void enter(const MachineFunction& code, EnteredBy by);
   void leave();
+  void return_from_top();
   void pass_machine_block(const MachineBlock& block);
   void move_to(const llvm::BasicBlock& to);
   bool find_way(const llvm::BasicBlock& from, const llvm::BasicBlock& to,

@@ -235,7 +235,8 @@ class PtThreadTeller {
     if (effects != nullptr &&
         (effects->allocation == AllocationKind::allocate || effects->allocation == AllocationKind::reallocate))
       return allocate(call, *effects);
-    if (plan.sync == HEDDLE_SYNC_none) return std::nullopt;
+    // A status; what pthread_getspecific gives is not one.
+    if (plan.sync == HEDDLE_SYNC_none || !call.getType()->isIntegerTy()) return std::nullopt;
     return branch_says_failed(call, plan) ? failed_result(plan.sync) : 0;
   }
 
