@@ -88,8 +88,9 @@ enum heddle_flow_entry {
 enum heddle_flow_what {
   HEDDLE_FLOW_sync_result = 1000, /* of a synchronisation call, if it is not 0 */
   HEDDLE_FLOW_ran_once,
+  HEDDLE_FLOW_cancelled,  /* the thread was cancelled in the wait before it */
   HEDDLE_FLOW_new_thread, /* result: its slot, or -error */
-  HEDDLE_FLOW_signal, /* a handler runs here; result: the signal; bytes: the handler's address, siginfo_t */
+  HEDDLE_FLOW_signal,     /* a handler runs here; result: the signal; bytes: the handler's address, siginfo_t */
 };
 
 /* ---- what the runtime is to do */

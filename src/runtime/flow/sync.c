@@ -69,18 +69,62 @@ static bool replaying(void) {
     rt_fl_end_event();                                          \
     return result(real);                                        \
   }
+/* ---- cancellation: a thread that is cancelled while it waits leaves by its cleanup handlers, in a replay from
+ * the same place. What it would have done behind the wait is done first. */
+struct wait {
+  const void *condition, *lock;
+  uint32_t depth;
+};
+
+static void after_wait(const struct wait* wait) {
+  if (wait->condition != NULL) rt_fl_object_event(wait->condition);
+  if (wait->lock != NULL) rt_fl_object_event(wait->lock);
+}
+
+static void on_cancel(void* argument) {
+  const struct wait* const wait = argument;
+  if (rt_fl_local == NULL) return;
+  rt_fl_local->depth = wait->depth;
+  after_wait(wait);
+  if (rt_fl_active()) rt_fl_note(HEDDLE_FLOW_cancelled, 0, NULL, 0);
+}
+
+static void again_program(void* argument) {
+  (void)argument;
+  --rt_fl_local->depth;
+}
+
+static void leave_if_cancelled(void) {
+  if (!replaying() || !rt_fl_next_is(HEDDLE_FLOW_cancelled)) return;
+  const uint8_t* bytes;
+  uint64_t size;
+  rt_fl_given(HEDDLE_FLOW_cancelled, &bytes, &size);
+  /* As in the recorded run, what libc does to begin with is its own business. */
+  ++rt_fl_local->depth;
+  pthread_cleanup_push(again_program, NULL);
+  pthread_exit(PTHREAD_CANCELED);
+  pthread_cleanup_pop(0);
+}
+
 /* A condition: the lock is let go, and taken again. */
-#define WAITS(name, parameters, condition, lock, ...)           \
-  RT_FL_ENTRY(name);                                            \
-  int rt_do_##name parameters;                                  \
-  int rt_do_##name parameters {                                 \
-    TOUCH(condition);                                           \
-    TOUCH(lock);                                                \
-    rt_fl_object_event(lock);                                   \
-    const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    rt_fl_object_event(condition);                              \
-    rt_fl_object_event(lock);                                   \
-    return result(real);                                        \
+#define WAITS(name, parameters, condition_, lock_, ...)          \
+  RT_FL_ENTRY(name);                                             \
+  int rt_do_##name parameters;                                   \
+  int rt_do_##name parameters {                                  \
+    TOUCH(condition_);                                           \
+    TOUCH(lock_);                                                \
+    rt_fl_object_event(lock_);                                   \
+    struct wait wait = {.condition = condition_, .lock = lock_}; \
+    wait.depth = rt_fl_local != NULL ? rt_fl_local->depth : 0;   \
+    int real = 0;                                                \
+    if (!replaying()) {                                          \
+      pthread_cleanup_push(on_cancel, &wait);                    \
+      real = REAL(name, __VA_ARGS__);                            \
+      pthread_cleanup_pop(0);                                    \
+    }                                                            \
+    after_wait(&wait);                                           \
+    leave_if_cancelled();                                        \
+    return result(real);                                         \
   }
 
 typedef const struct timespec* deadline;
@@ -145,15 +189,23 @@ static int with_errno(int real) {
   errno = -told;
   return -1;
 }
-#define SEMAPHORE_WAITS(name, parameters, ...)                  \
-  RT_FL_ENTRY(name);                                            \
-  int rt_do_##name parameters;                                  \
-  int rt_do_##name parameters {                                 \
-    const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    const int error = errno;                                    \
-    rt_fl_object_event(s);                                      \
-    errno = error;                                              \
-    return with_errno(real);                                    \
+#define SEMAPHORE_WAITS(name, parameters, ...)                 \
+  RT_FL_ENTRY(name);                                           \
+  int rt_do_##name parameters;                                 \
+  int rt_do_##name parameters {                                \
+    struct wait wait = {.lock = s};                            \
+    wait.depth = rt_fl_local != NULL ? rt_fl_local->depth : 0; \
+    int real = 0;                                              \
+    if (!replaying()) {                                        \
+      pthread_cleanup_push(on_cancel, &wait);                  \
+      real = REAL(name, __VA_ARGS__);                          \
+      pthread_cleanup_pop(0);                                  \
+    }                                                          \
+    const int error = errno;                                   \
+    after_wait(&wait);                                         \
+    leave_if_cancelled();                                      \
+    errno = error;                                             \
+    return with_errno(real);                                   \
   }
 SEMAPHORE_WAITS(sem_wait, (sem_t * s), s)
 SEMAPHORE_WAITS(sem_timedwait, (sem_t * s, deadline t), s, t)
@@ -180,6 +232,29 @@ int rt_do_sem_getvalue(sem_t* s, int* value) {
   rt_fl_end_event();
   *value = result(*value);
   return real;
+}
+
+RT_FL_ENTRY(pthread_testcancel);
+void rt_do_pthread_testcancel(void);
+void rt_do_pthread_testcancel(void) {
+  rt_fl_empty_event(); /* by whose number a replay knows the place */
+  struct wait wait = {.lock = NULL};
+  wait.depth = rt_fl_local != NULL ? rt_fl_local->depth : 0;
+  if (!replaying()) {
+    static void (*real)(void);
+    if (real == NULL) real = (void (*)(void))rt_real("pthread_testcancel");
+    pthread_cleanup_push(on_cancel, &wait);
+    real();
+    pthread_cleanup_pop(0);
+  }
+  leave_if_cancelled();
+}
+
+/* In a replay the thread leaves where it did, not where it would be met now. */
+RT_FL_ENTRY(pthread_cancel);
+int rt_do_pthread_cancel(pthread_t handle);
+int rt_do_pthread_cancel(pthread_t handle) {
+  return result(replaying() ? 0 : REAL(pthread_cancel, handle));
 }
 
 /* ---- joining: in a replay the thread has performed its last event, and ends in earnest */
