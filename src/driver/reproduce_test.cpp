@@ -58,7 +58,7 @@ class EverythingPasses : public Executor {
 
 TEST(Reproduce, WithoutTimeForTheNextOrderItIsUndecided) {
   Trace trace;
-  trace.threads.push_back({.name = "0"});
+  trace.threads.emplace_back().name = "0";
   trace.failure.kind = FailurePredicate::Kind::reached;
   EverythingPasses executor;
   OneOrder engine;
