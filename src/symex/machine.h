@@ -5,6 +5,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 
 #include <algorithm>
 #include <functional>
@@ -234,7 +235,7 @@ class Machine {
   Object object_of(Expr address) const;
   // The value of an expression if it follows from values that were recorded: of these, what went through memory
   // of the thread's own meanwhile is an expression again when it is read there.
-  std::optional<uint64_t> recorded_value(Expr e) const;
+  std::optional<uint64_t> recorded_value(Expr e);
   bool is_outside(Expr address) const;
   bool is_uncertain(Expr e);  // something unknown is in it
   void forget_object(Expr address, uint64_t most = kMostForgotten);
@@ -244,6 +245,7 @@ class Machine {
   std::vector<Cell> stack_;
   std::map<const FunctionOps*, std::vector<Cell>> own_constants_;  // where some are of the thread
   llvm::DenseMap<uint32_t, uint64_t> recorded_;                    // values of expressions
+  llvm::DenseSet<uint32_t> unrecorded_;                            // sums whose values do not follow from these
   std::set<uint64_t> written_locks_;
   const Known& known_;
   Objects stack_objects_;  // the newest at each address, with its size

@@ -123,16 +123,31 @@ Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, con
   return event;
 }
 
-std::optional<uint64_t> Machine::recorded_value(Expr e) const {
-  const ExprNode& node = trace.pool.node(e);
-  if (node.width > 64) return std::nullopt;
-  if (trace.pool.is_constant(e)) return trace.pool.constant_bits(e);
-  if (const auto found = recorded_.find(e.number); found != recorded_.end()) return found->second;
-  if (node.op != ExprOp::add && node.op != ExprOp::mul) return std::nullopt;
-  const std::optional<uint64_t> a = recorded_value(Expr{node.a});
-  const std::optional<uint64_t> b = a ? recorded_value(Expr{node.b}) : std::nullopt;
-  if (!b) return std::nullopt;
-  return (node.op == ExprOp::add ? *a + *b : *a * *b) & low_bits(node.width);
+// Each sum is looked at once: a pointer that is moved on by what was read is a sum that grows with every step.
+std::optional<uint64_t> Machine::recorded_value(Expr e) {
+  std::vector<Expr> sums;  // from the outermost inwards, by their first operands
+  std::optional<uint64_t> value;
+  for (Expr at = e;; at = Expr{trace.pool.node(at).a}) {
+    const ExprNode& node = trace.pool.node(at);
+    if (node.width <= 64 && trace.pool.is_constant(at)) value = trace.pool.constant_bits(at);
+    if (const auto found = recorded_.find(at.number); found != recorded_.end()) value = found->second;
+    const bool is_sum = node.width <= 64 && (node.op == ExprOp::add || node.op == ExprOp::mul);
+    if (value || !is_sum || unrecorded_.contains(at.number)) break;
+    sums.push_back(at);
+  }
+  for (; !sums.empty(); sums.pop_back()) {
+    const ExprNode& node = trace.pool.node(sums.back());
+    const std::optional<uint64_t> other = value ? recorded_value(Expr{node.b}) : std::nullopt;
+    value = !other ? std::nullopt
+                   : std::optional((node.op == ExprOp::add ? *value + *other : *value * *other) &
+                                   low_bits(node.width));
+    if (value) {
+      recorded_[sums.back().number] = *value;
+    } else {
+      unrecorded_.insert(sums.back().number);
+    }
+  }
+  return value;
 }
 
 void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
