@@ -225,6 +225,13 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                  .why = "it explores states, not schedules",
                  .next = "add --algorithm icb, or another one (heddle check --help)",
                  .exit = ExitCode::usage};
+  // Known hole: on real programs the searches by seeds miss outcomes under PSO (the random programs of the unit
+  // tests do not show it); a verdict "safe" could be wrong.
+  if (options.rules.memory_model == MemoryModel::pso && options.algorithm != Algorithm::trees)
+    return Error{.what = fmt::format("the algorithm {} is not offered under PSO", name_of(options.algorithm)),
+                 .why = "it is known to miss outcomes there",
+                 .next = "leave --algorithm out: trees explores PSO",
+                 .exit = ExitCode::usage};
   if (!given.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.time));
   std::chrono::milliseconds shorten_time = std::chrono::seconds(20);
   if (!given.shorten_time.empty()) shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
