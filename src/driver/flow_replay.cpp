@@ -145,7 +145,10 @@ class Replayer {
     const std::string expected = info_.failure ? info_.failure->identity : "";
     const std::string found = failure ? failure->identity : "";
     result_.end = failure ? found : status_text(end.status);
-    if (expected != found)
+    // On a busy machine heddle may come too late to see where it failed: then what failed counts.
+    const bool alike = stack.empty() && failure && info_.failure && failure->kind == info_.failure->kind &&
+                       failure->text == info_.failure->text;
+    if (expected != found && !alike)
       result_.differences.push_back(fmt::format("it ended otherwise: {}, recorded {}",
                                                 found.empty() ? status_text(end.status) : found,
                                                 expected.empty() ? "no failure" : expected));
