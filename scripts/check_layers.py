@@ -3,6 +3,9 @@
 
 A folder may include folders of lower layers only, never one of its own layer; each third-party library is visible in
 the folders named for it. Tests beside the sources may use GoogleTest and whatever their folder may.
+
+Types in namespace heddle have names of their own: two of one name in one executable compile and link, and then share their
+inline functions, with whatever crash comes of it.
 """
 import os
 import re
@@ -55,8 +58,19 @@ def problems_of(path, folder):
                 yield f"{where}: {prefix} is not for {folder}"
 
 
+def types_in(path):
+    """Names of types in namespace heddle itself, not in an unnamed namespace or one below."""
+    text = open(path, encoding="utf-8").read()
+    if not re.search(r"^namespace heddle \{$", text, re.M):
+        return
+    text = re.sub(r"^namespace \{$.*?^\}  // namespace$", "", text, flags=re.M | re.S)
+    for match in re.finditer(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: : [^{;]*)? \{", text, re.M):
+        yield match.group(1)
+
+
 def main():
     found = []
+    types = {}
     for base, _, files in os.walk(ROOT):
         folder = os.path.relpath(base, ROOT).split(os.sep)[0]
         for name in sorted(files):
@@ -66,7 +80,11 @@ def main():
                 found.append(f"src/{folder} is not in the table of layers")
                 break
             found += problems_of(os.path.join(base, name), folder)
-    print("\n".join(found) if found else "layers: includes point down only")
+            for each in types_in(os.path.join(base, name)):
+                there = types.setdefault(each, f"src/{folder}/{name}")
+                if there != f"src/{folder}/{name}":
+                    found.append(f"src/{folder}/{name}: there is another heddle::{each} in {there}")
+    print("\n".join(found) if found else "layers: includes point down only, types have names of their own")
     sys.exit(1 if found else 0)
 
 

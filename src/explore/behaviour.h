@@ -11,8 +11,8 @@
 // comes.
 //
 // A program whose thread does two different things after the same inputs depends on something that is not seen
-// (time, memory that is not instrumented, a library): Machine::follow() says so, and nothing that follows from
-// the tree is to be believed.
+// (time, memory that is not instrumented, a library): OperationalMachine::follow() says so, and nothing that
+// follows from the tree is to be believed.
 #pragma once
 
 #include <cstdint>

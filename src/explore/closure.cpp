@@ -14,7 +14,7 @@ void Closure::read_trace(const MachineState& start, std::span<const Action> trac
     const bool runs = !action.flush && !action.timeout;
     const NodeId at = runs ? state.threads[action.thread].node : kUnknownNode;
     if (runs) uses[action.thread].push_back(step_at(behaviour_, machine_, state, action).uses);
-    if (machine_.perform(state, action) == Machine::Step::unknown) break;
+    if (machine_.perform(state, action) == OperationalMachine::Step::unknown) break;
     if (!runs) continue;
     const NodeId to = state.threads[action.thread].node;
     const Behaviour::Edge& edge = *std::ranges::find(behaviour_.node(at).edges, to, &Behaviour::Edge::to);
@@ -134,7 +134,7 @@ std::vector<Seed> Closure::seeds(const MachineState& start, std::span<const Acti
       }
       if (meaning == Meaning::leaves) continue;
       Place next = place;
-      if (machine_.perform(next.state, action) == Machine::Step::unknown) continue;
+      if (machine_.perform(next.state, action) == OperationalMachine::Step::unknown) continue;
       if (next.done.size() < next.state.threads.size()) next.done.resize(next.state.threads.size());
       if (!action.flush && !action.timeout) ++next.done[action.thread];
       if (meaning == Meaning::strays) next.strayed |= bit;

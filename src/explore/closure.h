@@ -33,7 +33,7 @@ struct Seed {
 class Closure {
  public:
   using ActionsAt = std::function<std::vector<Action>(const MachineState&)>;
-  Closure(const Behaviour& behaviour, const Machine& machine, FixedValues values, ActionsAt actions)
+  Closure(const Behaviour& behaviour, const OperationalMachine& machine, FixedValues values, ActionsAt actions)
       : behaviour_(behaviour), machine_(machine), values_(values), actions_(std::move(actions)) {}
 
   // `trace`: what the run did from there. At most so many states; fewer seeds are found then (complete()).
@@ -61,7 +61,7 @@ class Closure {
   std::vector<Action> way_to(size_t entry, const Action& last) const;
 
   const Behaviour& behaviour_;
-  const Machine& machine_;
+  const OperationalMachine& machine_;
   FixedValues values_;
   ActionsAt actions_;
   std::vector<std::vector<Event>> events_;                // by thread

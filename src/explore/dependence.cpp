@@ -4,7 +4,7 @@
 
 namespace heddle {
 
-PathStep step_at(const Behaviour& behaviour, const Machine& machine, const MachineState& state,
+PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, const MachineState& state,
                  const Action& action) {
   PathStep step{.action = action};
   const ThreadState& self = state.threads[action.thread];
@@ -40,7 +40,7 @@ bool are_dependent(const PathStep& earlier, const PathStep& later) {
   return conflict(earlier.uses, later.uses);
 }
 
-bool is_possible(const Machine& machine, const MachineState& state, const Action& action) {
+bool is_possible(const OperationalMachine& machine, const MachineState& state, const Action& action) {
   if (action.thread >= state.threads.size() || !state.threads[action.thread].there) return false;
   if (action.timeout) return machine.may_time_out(state, action.thread);
   if (!action.flush) return machine.is_enabled(state, action.thread);
@@ -48,7 +48,7 @@ bool is_possible(const Machine& machine, const MachineState& state, const Action
   return std::ranges::find(flushes, action) != flushes.end();
 }
 
-std::vector<Action> steps_before_last(const Behaviour& behaviour, const Machine& machine,
+std::vector<Action> steps_before_last(const Behaviour& behaviour, const OperationalMachine& machine,
                                       const MachineState& start, std::span<const Action> path) {
   std::vector<PathStep> steps;
   MachineState state = start;
@@ -68,7 +68,7 @@ std::vector<Action> steps_before_last(const Behaviour& behaviour, const Machine&
     if (!needed[i]) continue;
     const bool is_last = i + 1 == steps.size();
     if (!is_possible(machine, state, path[i]) ||
-        (!is_last && machine.perform(state, path[i]) == Machine::Step::unknown))
+        (!is_last && machine.perform(state, path[i]) == OperationalMachine::Step::unknown))
       return {path.begin(), path.end()};
     out.push_back(path[i]);
   }

@@ -16,7 +16,7 @@ struct PathStep {
 };
 
 // What the action does at this state; also where it cannot be done now.
-PathStep step_at(const Behaviour& behaviour, const Machine& machine, const MachineState& state,
+PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, const MachineState& state,
                  const Action& action);
 
 bool are_dependent(const PathStep& earlier, const PathStep& later);
@@ -24,9 +24,9 @@ bool are_dependent(const PathStep& earlier, const PathStep& later);
 // Of the path from this state those steps that the last one needs before it, in their order, and the last one
 // itself: the seed interleaving of MCR (definition 3.1.1, property 1 in section 5.3.3). The whole path where
 // what is left cannot be carried out.
-std::vector<Action> steps_before_last(const Behaviour& behaviour, const Machine& machine,
+std::vector<Action> steps_before_last(const Behaviour& behaviour, const OperationalMachine& machine,
                                       const MachineState& start, std::span<const Action> path);
 
-bool is_possible(const Machine& machine, const MachineState& state, const Action& action);
+bool is_possible(const OperationalMachine& machine, const MachineState& state, const Action& action);
 
 }  // namespace heddle

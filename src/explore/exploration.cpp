@@ -253,7 +253,7 @@ std::vector<Action> Exploration::all_actions(const MachineState& state) {
 std::optional<MachineState> Exploration::state_after(std::span<const Action> path) const {
   MachineState state = machine_.begin();
   for (const Action& action : path)
-    if (machine_.perform(state, action) == Machine::Step::unknown) return std::nullopt;
+    if (machine_.perform(state, action) == OperationalMachine::Step::unknown) return std::nullopt;
   return state;
 }
 

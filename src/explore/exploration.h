@@ -54,7 +54,7 @@ class Exploration {
   const ExploreOptions& options() const { return options_; }
   Behaviour& behaviour() { return behaviour_; }
   const Behaviour& behaviour() const { return behaviour_; }
-  const Machine& machine() const { return machine_; }
+  const OperationalMachine& machine() const { return machine_; }
 
  private:
   Schedule schedule_of(std::span<const Action> path, std::optional<Step> more) const;
@@ -68,7 +68,7 @@ class Exploration {
   const ExploreOptions& options_;
   const std::function<void(const ExploreProgress&)>& tell_;
   Behaviour behaviour_;
-  Machine machine_;
+  OperationalMachine machine_;
   const std::chrono::steady_clock::time_point start_;
   ScheduleHeader header_;
   Run last_;

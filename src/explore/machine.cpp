@@ -21,7 +21,7 @@ bool ends_process(Behaviour::State state) {
 
 }  // namespace
 
-MachineState Machine::begin() const {
+MachineState OperationalMachine::begin() const {
   MachineState state;
   state.threads.resize(1);
   state.threads[0].node = behaviour_.root(0);
@@ -29,8 +29,8 @@ MachineState Machine::begin() const {
   return state;
 }
 
-std::optional<uint64_t> Machine::input(const MachineState& state, uint32_t thread,
-                                       const Operation& operation) const {
+std::optional<uint64_t> OperationalMachine::input(const MachineState& state, uint32_t thread,
+                                                  const Operation& operation) const {
   switch (operation.kind) {
     case HEDDLE_EVENT_read:
     case HEDDLE_EVENT_update:
@@ -44,8 +44,8 @@ std::optional<uint64_t> Machine::input(const MachineState& state, uint32_t threa
   }
 }
 
-void Machine::apply(MachineState& state, uint32_t thread, const Operation& operation,
-                    const Behaviour::Edge& edge) const {
+void OperationalMachine::apply(MachineState& state, uint32_t thread, const Operation& operation,
+                               const Behaviour::Edge& edge) const {
   ThreadState& self = state.threads[thread];
   const uint64_t output = edge.output;
   if (operation.is_sync()) {
@@ -98,7 +98,7 @@ void Machine::apply(MachineState& state, uint32_t thread, const Operation& opera
   }
 }
 
-bool Machine::repeats(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::repeats(const MachineState& state, uint32_t thread) const {
   const Behaviour::Round round = behaviour_.steps_of_round(state.threads[thread].node);
   return !round.empty() && round.front().first == behaviour_.node(state.threads[thread].node).operation &&
          std::ranges::all_of(round, [&](const auto& step) {
@@ -106,7 +106,7 @@ bool Machine::repeats(const MachineState& state, uint32_t thread) const {
          });
 }
 
-bool Machine::goes_round(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::goes_round(const MachineState& state, uint32_t thread) const {
   const Behaviour::Round round = behaviour_.last_round(state.threads[thread].node);
   return !round.empty() && std::ranges::all_of(round, [&](const auto& step) {
     const auto& [operation, awaited] = step;
@@ -114,27 +114,27 @@ bool Machine::goes_round(const MachineState& state, uint32_t thread) const {
   });
 }
 
-bool Machine::uses_freed(const MachineState& state, const Operation& operation) const {
+bool OperationalMachine::uses_freed(const MachineState& state, const Operation& operation) const {
   const uint64_t end = operation.address + std::max<uint64_t>(operation.size, 1);
   return operation.address != 0 && std::ranges::any_of(state.freed, [&](const auto& block) {
            return operation.address < block.first + block.second && block.first < end;
          });
 }
 
-bool Machine::is_private(const Operation& operation) const {
+bool OperationalMachine::is_private(const Operation& operation) const {
   const bool compares = operation.is_sync() && operation.sync() == HEDDLE_SYNC_futex &&
                         (operation.size == HEDDLE_PART_compare || operation.size == HEDDLE_PART_timed_compare);
   return (operation.kind == HEDDLE_EVENT_read || operation.kind == HEDDLE_EVENT_update || compares) &&
          behaviour_.is_private(operation.address);
 }
 
-bool Machine::is_opaque(const Operation& operation) const {
+bool OperationalMachine::is_opaque(const Operation& operation) const {
   return operation.kind == HEDDLE_EVENT_call && operation.order == HEDDLE_CALL_object;
 }
 
 // Of large operations: the one whose reads are as memory is now. How far a library function reads depends on
 // what it reads, so there is one at most.
-const Behaviour::Edge* Machine::next_edge(const MachineState& state, uint32_t thread) const {
+const Behaviour::Edge* OperationalMachine::next_edge(const MachineState& state, uint32_t thread) const {
   const NodeId at = state.threads[thread].node;
   const Behaviour::Node& node = behaviour_.node(at);
   if (uses_freed(state, node.operation)) return nullptr;
@@ -154,7 +154,7 @@ const Behaviour::Edge* Machine::next_edge(const MachineState& state, uint32_t th
   return found == node.edges.end() ? nullptr : &*found;
 }
 
-Machine::Step Machine::perform(MachineState& state, const Action& action) const {
+OperationalMachine::Step OperationalMachine::perform(MachineState& state, const Action& action) const {
   if (action.flush) {
     flush(state, action.thread, *action.flush);
     return Step::done;
@@ -171,7 +171,7 @@ Machine::Step Machine::perform(MachineState& state, const Action& action) const 
   return Step::done;
 }
 
-bool Machine::ends_all(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::ends_all(const MachineState& state, uint32_t thread) const {
   if (!is_enabled(state, thread)) return false;
   const Behaviour::Edge* edge = next_edge(state, thread);
   return edge != nullptr && ends_process(behaviour_.node(edge->to).state);
@@ -179,7 +179,7 @@ bool Machine::ends_all(const MachineState& state, uint32_t thread) const {
 
 // ---- fingerprints
 
-Hash128 Machine::hash(const MachineState& state) const {
+Hash128 OperationalMachine::hash(const MachineState& state) const {
   Hasher128 hasher;
   for (const ThreadState& thread : state.threads) {
     hasher.add(uint64_t{thread.node} << 32 | thread.alone << 24 | thread.round << 5 | thread.waits << 4 |
@@ -215,7 +215,7 @@ Hash128 Machine::hash(const MachineState& state) const {
   return hasher.hash();
 }
 
-Hash128 Machine::full_hash(const MachineState& state) const {
+Hash128 OperationalMachine::full_hash(const MachineState& state) const {
   Hash128 out;
   for (uint32_t t = 0; t < state.threads.size(); ++t) {
     const ThreadState& thread = state.threads[t];
@@ -250,7 +250,7 @@ Hash128 Machine::full_hash(const MachineState& state) const {
   return out ^ hasher.hash();
 }
 
-Hash128 Machine::inputs_hash(const MachineState& state) const {
+Hash128 OperationalMachine::inputs_hash(const MachineState& state) const {
   Hash128 out;
   for (uint32_t t = 0; t < state.threads.size(); ++t) {
     if (!state.threads[t].there) continue;
@@ -261,7 +261,7 @@ Hash128 Machine::inputs_hash(const MachineState& state) const {
 }
 
 // "t1,0,2t2,1": by thread, in the order of their names.
-std::string Machine::inputs_text(const MachineState& state) const {
+std::string OperationalMachine::inputs_text(const MachineState& state) const {
   std::string out;
   for (uint32_t t = 0; t < state.threads.size(); ++t) {
     if (!state.threads[t].there) continue;

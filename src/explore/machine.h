@@ -114,10 +114,10 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
-class Machine {
+class OperationalMachine {
  public:
   // `output_sites`: calls that put something out, and whose effect on the stream nobody can tell.
-  Machine(Behaviour& behaviour, MemoryModel model, std::unordered_set<uint32_t> output_sites = {})
+  OperationalMachine(Behaviour& behaviour, MemoryModel model, std::unordered_set<uint32_t> output_sites = {})
       : behaviour_(behaviour), model_(model), output_sites_(std::move(output_sites)) {}
 
   MachineState begin() const;

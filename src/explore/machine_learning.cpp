@@ -30,7 +30,7 @@ uint64_t output_of(const heddle_event& event) {
 
 }  // namespace
 
-std::string Machine::not_covered(const heddle_event& event) const {
+std::string OperationalMachine::not_covered(const heddle_event& event) const {
   switch (event.kind) {
     case HEDDLE_EVENT_read:
     case HEDDLE_EVENT_write:
@@ -111,8 +111,8 @@ std::string Machine::not_covered(const heddle_event& event) const {
   }
 }
 
-std::string Machine::learn_operation(NodeId at, const heddle_event& event,
-                                     const std::vector<uint32_t>& numbers) {
+std::string OperationalMachine::learn_operation(NodeId at, const heddle_event& event,
+                                                const std::vector<uint32_t>& numbers) {
   if (std::string why = not_covered(event); !why.empty()) return why;
   Operation operation{.kind = event.kind,
                       .order = event.order,
@@ -142,15 +142,15 @@ std::string Machine::learn_operation(NodeId at, const heddle_event& event,
   return behaviour_.add_operation(at, operation) ? "" : "a thread did something else after the same inputs";
 }
 
-std::string Machine::pending(const MachineState& state, const heddle_event& event,
-                             const std::vector<uint32_t>& numbers) {
+std::string OperationalMachine::pending(const MachineState& state, const heddle_event& event,
+                                        const std::vector<uint32_t>& numbers) {
   const uint32_t thread = numbers[event.thread];
   if (thread >= state.threads.size() || !state.threads[thread].there || state.threads[thread].over) return "";
   return learn_operation(state.threads[thread].node, event, numbers);
 }
 
 // What is in memory must be what was read; what nobody has written is learned.
-bool Machine::agrees(const MachineState& state, uint32_t thread, const Piece& piece) {
+bool OperationalMachine::agrees(const MachineState& state, uint32_t thread, const Piece& piece) {
   if (behaviour_.is_private(piece.address)) return true;
   if (const std::optional<uint64_t> expected = load(state, thread, piece.address, piece.size))
     return *expected == piece.value;
@@ -163,8 +163,9 @@ bool Machine::agrees(const MachineState& state, uint32_t thread, const Piece& pi
 }
 
 // What the first runs show of objects that were there before: keys, words of futexes.
-std::string Machine::learn_sync(const MachineState& state, uint32_t thread, const Operation& operation,
-                                const heddle_event& event, uint64_t& in) {
+std::string OperationalMachine::learn_sync(const MachineState& state, uint32_t thread,
+                                           const Operation& operation, const heddle_event& event,
+                                           uint64_t& in) {
   if (!operation.is_sync()) return "";
   if (operation.sync() == HEDDLE_SYNC_key_create) {
     if (event.after != 0) return "the program has no more keys";
@@ -180,8 +181,9 @@ std::string Machine::learn_sync(const MachineState& state, uint32_t thread, cons
   return "";
 }
 
-std::string Machine::follow(MachineState& state, const heddle_event& event, std::span<const heddle_event> data,
-                            const std::vector<uint32_t>& numbers) {
+std::string OperationalMachine::follow(MachineState& state, const heddle_event& event,
+                                       std::span<const heddle_event> data,
+                                       const std::vector<uint32_t>& numbers) {
   const uint32_t thread = numbers[event.thread];
   if (thread >= state.threads.size() || !state.threads[thread].there) return "a thread that nobody created";
   const NodeId at = state.threads[thread].node;

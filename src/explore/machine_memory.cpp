@@ -14,8 +14,8 @@ bool overlap(const Store& left, const Store& right) {
 
 }  // namespace
 
-std::optional<uint64_t> Machine::load(const MachineState& state, uint32_t thread, uint64_t address,
-                                      uint64_t size) const {
+std::optional<uint64_t> OperationalMachine::load(const MachineState& state, uint32_t thread, uint64_t address,
+                                                 uint64_t size) const {
   const uint64_t base = address & ~uint64_t{7};
   const unsigned shift = 8 * (address - base);
   uint64_t wanted = mask_of(size) << shift, value = 0;
@@ -35,7 +35,7 @@ std::optional<uint64_t> Machine::load(const MachineState& state, uint32_t thread
   return value >> shift;
 }
 
-void Machine::store(MachineState& state, uint64_t address, uint64_t size, uint64_t value) const {
+void OperationalMachine::store(MachineState& state, uint64_t address, uint64_t size, uint64_t value) const {
   if (behaviour_.is_private(address)) return;
   const uint64_t base = address & ~uint64_t{7};
   const unsigned shift = 8 * (address - base);
@@ -45,18 +45,18 @@ void Machine::store(MachineState& state, uint64_t address, uint64_t size, uint64
   word.known |= mask;
 }
 
-void Machine::drain(MachineState& state, uint32_t thread) const {
+void OperationalMachine::drain(MachineState& state, uint32_t thread) const {
   for (const Store& each : state.threads[thread].buffer) store(state, each.address, each.size, each.value);
   state.threads[thread].buffer.clear();
 }
 
-bool Machine::buffers(const Operation& operation) const {
+bool OperationalMachine::buffers(const Operation& operation) const {
   return model_ != MemoryModel::sc && operation.kind == HEDDLE_EVENT_write &&
          operation.order != HEDDLE_ORDER_seq_cst;
 }
 
-void Machine::buffer(MachineState& state, uint32_t thread, const Operation& operation,
-                     std::span<const Piece> pieces) const {
+void OperationalMachine::buffer(MachineState& state, uint32_t thread, const Operation& operation,
+                                std::span<const Piece> pieces) const {
   ThreadState& self = state.threads[thread];
   size_t stores = 0;
   uint32_t last = 0;
@@ -75,13 +75,13 @@ void Machine::buffer(MachineState& state, uint32_t thread, const Operation& oper
                            .barrier = release ? number : self.barrier});
 }
 
-bool Machine::holds_back(const Store& older, const Store& younger) const {
+bool OperationalMachine::holds_back(const Store& older, const Store& younger) const {
   if (older.number == younger.number) return false;
   return model_ == MemoryModel::tso || overlap(older, younger) || older.number < younger.barrier;
 }
 
 // The first piece of a store stands for it.
-std::vector<Action> Machine::flushes(const MachineState& state, uint32_t thread) const {
+std::vector<Action> OperationalMachine::flushes(const MachineState& state, uint32_t thread) const {
   std::vector<Action> out;
   if (is_kept_back(state, thread)) return out;
   const std::vector<Store>& buffer = state.threads[thread].buffer;
@@ -99,7 +99,7 @@ std::vector<Action> Machine::flushes(const MachineState& state, uint32_t thread)
   return out;
 }
 
-void Machine::flush(MachineState& state, uint32_t thread, uint64_t address) const {
+void OperationalMachine::flush(MachineState& state, uint32_t thread, uint64_t address) const {
   std::vector<Store>& buffer = state.threads[thread].buffer;
   const auto found = std::ranges::find(buffer, address, &Store::address);
   const auto behind =

@@ -58,7 +58,7 @@ bool is_timed(const Operation& operation, bool waits) {
 
 }  // namespace
 
-bool Machine::can_go_on(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::can_go_on(const MachineState& state, uint32_t thread) const {
   if (thread >= state.threads.size() || state.exited) return false;
   const ThreadState& self = state.threads[thread];
   if (!self.there || self.over) return false;
@@ -109,17 +109,17 @@ bool Machine::can_go_on(const MachineState& state, uint32_t thread) const {
   }
 }
 
-bool Machine::is_kept_back(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::is_kept_back(const MachineState& state, uint32_t thread) const {
   return state.alone != 0 && state.alone != thread + 1 && can_go_on(state, state.alone - 1);
 }
 
-bool Machine::is_enabled(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::is_enabled(const MachineState& state, uint32_t thread) const {
   return can_go_on(state, thread) && !is_kept_back(state, thread);
 }
 
 // A wait that could end otherwise need not run out of time: that it did so earlier, when it could not, leads to
 // the same. (A signal that is left to another waiter then: the wait ended before the signal.)
-bool Machine::may_time_out(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::may_time_out(const MachineState& state, uint32_t thread) const {
   if (thread >= state.threads.size() || state.exited || is_kept_back(state, thread)) return false;
   const ThreadState& self = state.threads[thread];
   if (!self.there || self.over || self.timed_out) return false;
@@ -131,7 +131,7 @@ bool Machine::may_time_out(const MachineState& state, uint32_t thread) const {
   return !can_go_on(state, thread);
 }
 
-void Machine::time_out(MachineState& state, uint32_t thread) const {
+void OperationalMachine::time_out(MachineState& state, uint32_t thread) const {
   ThreadState& self = state.threads[thread];
   self.timed_out = true;
   const Operation& operation = behaviour_.node(self.node).operation;
@@ -140,8 +140,8 @@ void Machine::time_out(MachineState& state, uint32_t thread) const {
   if (const auto waiter = std::ranges::find(queue, thread + 1); waiter != queue.end()) queue.erase(waiter);
 }
 
-bool Machine::comes_in_again(const MachineState& state, uint32_t thread, const Operation& operation,
-                             uint64_t awaited) const {
+bool OperationalMachine::comes_in_again(const MachineState& state, uint32_t thread, const Operation& operation,
+                                        uint64_t awaited) const {
   const bool timed = operation.is_sync() && awaited != 0 && is_timed(operation, true);
   if (!timed) return input(state, thread, operation) == awaited;
   const SyncObject& object = object_at(state, operation.address);
@@ -159,15 +159,15 @@ bool Machine::comes_in_again(const MachineState& state, uint32_t thread, const O
   }
 }
 
-bool Machine::begins_alone(const MachineState& state, uint32_t thread) const {
+bool OperationalMachine::begins_alone(const MachineState& state, uint32_t thread) const {
   if (!is_enabled(state, thread)) return false;
   const Operation& operation = behaviour_.node(state.threads[thread].node).operation;
   return operation.is_sync() && operation.sync() == HEDDLE_SYNC_attribute &&
          operation.size == HEDDLE_PART_atomic_begin;
 }
 
-std::optional<uint64_t> Machine::sync_input(const MachineState& state, uint32_t thread,
-                                            const Operation& operation) const {
+std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state, uint32_t thread,
+                                                       const Operation& operation) const {
   const ThreadState& self = state.threads[thread];
   const SyncObject& object = object_at(state, operation.address);
   const uint32_t owner = thread + 1;
@@ -223,8 +223,8 @@ std::optional<uint64_t> Machine::sync_input(const MachineState& state, uint32_t 
   }
 }
 
-void Machine::apply_sync(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
-                         uint64_t output) const {
+void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const Operation& operation,
+                                    uint64_t in, uint64_t output) const {
   ThreadState& self = state.threads[thread];
   const uint32_t owner = thread + 1;
   const auto object = [&]() -> SyncObject& { return state.objects.get(operation.address); };

@@ -18,7 +18,7 @@ namespace heddle {
 
 class PersistentSet {
  public:
-  PersistentSet(const Behaviour& behaviour, const Machine& machine)
+  PersistentSet(const Behaviour& behaviour, const OperationalMachine& machine)
       : behaviour_(behaviour), machine_(machine) {}
 
   // Empty: nobody can go on. `awaits`: set if a thread could, but only waits for a change (behaviour.h).
@@ -39,7 +39,7 @@ class PersistentSet {
   std::vector<Action> closed_set(const MachineState& state, size_t first, size_t most);
 
   const Behaviour& behaviour_;
-  const Machine& machine_;
+  const OperationalMachine& machine_;
   uint32_t count_ = 0;           // of threads
   std::vector<Member> members_;  // threads, then their buffers; kept for their memory
 };

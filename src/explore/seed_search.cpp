@@ -86,7 +86,7 @@ class SeedSearch : public Exploration {
       if (actions.empty()) break;
       const auto same = std::ranges::find(actions, Action{.thread = out.empty() ? 0 : out.back().thread});
       const Action next = same != actions.end() ? *same : actions.front();
-      if (machine().perform(*state, next) == Machine::Step::unknown) return std::nullopt;
+      if (machine().perform(*state, next) == OperationalMachine::Step::unknown) return std::nullopt;
       out.push_back(next);
     }
     const auto is_open = [&](const ThreadState& thread) {
@@ -116,7 +116,8 @@ class SeedSearch : public Exploration {
     for (size_t i = path.size(); i <= actions.size(); ++i) {
       if (has_open_loop(state)) HEDDLE_TRY(look_at_loops(state, std::span(actions).first(i)));
       if (over()) return {};
-      if (i < actions.size() && machine().perform(state, actions[i]) == Machine::Step::unknown) break;
+      if (i < actions.size() && machine().perform(state, actions[i]) == OperationalMachine::Step::unknown)
+        break;
     }
     const std::span<const Action> trace = std::span(actions).subspan(std::min(path.size(), actions.size()));
     std::vector<Seed> seeds = closure_.seeds(*start, trace, options().states - progress().states);
@@ -147,7 +148,7 @@ class SeedSearch : public Exploration {
     MachineState state = machine().begin();
     for (size_t i = 0; i < path.size(); ++i) {
       count += i > 0 && preempts(state, path[i - 1], path[i]);
-      if (machine().perform(state, path[i]) == Machine::Step::unknown) break;
+      if (machine().perform(state, path[i]) == OperationalMachine::Step::unknown) break;
     }
     return count;
   }
@@ -166,7 +167,7 @@ class SeedSearch : public Exploration {
       }
       if (i == actions.size()) break;
       if (i > 0) cost += preempts(*state, actions[i - 1], actions[i]);
-      if (machine().perform(*state, actions[i]) == Machine::Step::unknown) break;
+      if (machine().perform(*state, actions[i]) == OperationalMachine::Step::unknown) break;
       ++progress().states;
     }
     return {};

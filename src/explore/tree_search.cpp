@@ -58,10 +58,10 @@ class TreeSearch : public Exploration {
       }
       const Action action = frame.actions[frame.next++];
       MachineState state = frame.state;
-      if (machine().perform(state, action) == Machine::Step::unknown) {
+      if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
         HEDDLE_TRY(execute(path()));  // it ends with the action
         if (over() || behaviour().shared() != shared_) break;
-        if (machine().perform(state, action) == Machine::Step::unknown) {
+        if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
           if (last().failed) continue;  // it ends here
           end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
           break;

@@ -68,8 +68,8 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
   return std::move(out_);
 }
 
-void PathFollower::step(PathStep::Kind kind, const llvm::Value& what, EnteredBy by) {
-  out_.blocks += kind == PathStep::Kind::block ? 1 : 0;
+void PathFollower::step(ProgramStep::Kind kind, const llvm::Value& what, EnteredBy by) {
+  out_.blocks += kind == ProgramStep::Kind::block ? 1 : 0;
   out_.steps.push_back({.kind = kind, .by = by, .core = core_, .what = &what, .tsc = tsc_});
 }
 
@@ -102,7 +102,7 @@ void PathFollower::go_outside() {
   if (stack_.empty()) return;
   if (!stack_.back().calls) make_call(last_, true);
   if (lost_ || stack_.back().outside) return;
-  if (stack_.back().call != nullptr) step(PathStep::Kind::call, *stack_.back().call);
+  if (stack_.back().call != nullptr) step(ProgramStep::Kind::call, *stack_.back().call);
   stack_.back().outside = true;
 }
 
@@ -128,7 +128,7 @@ void PathFollower::arrive(uint64_t begin) {
   // By way of the procedure linkage table.
   if (top.outside && at_entry && top.call != nullptr &&
       top.call->getCalledFunction() == &program_.function(code.function) &&
-      out_.steps.back().kind == PathStep::Kind::call) {
+      out_.steps.back().kind == ProgramStep::Kind::call) {
     out_.steps.pop_back();
     top.outside = false;
     return enter(code, EnteredBy::call);
@@ -156,7 +156,7 @@ bool PathFollower::resume(uint64_t begin) {
     while (stack_.size() > depth) {
       const bool tail = stack_.back().tail;
       if (tail && stack_.back().call != nullptr && stack_.back().outside)
-        step(PathStep::Kind::back, *stack_.back().call);
+        step(ProgramStep::Kind::back, *stack_.back().call);
       if (!returned || !tail) {
         if (returned) return false;
         stack_.pop_back();
@@ -166,9 +166,9 @@ bool PathFollower::resume(uint64_t begin) {
       if (lost_) return true;
     }
     if (!returned)
-      step(PathStep::Kind::landed, *invoke);
+      step(ProgramStep::Kind::landed, *invoke);
     else if (activation.outside && activation.call != nullptr)
-      step(PathStep::Kind::back, *activation.call);
+      step(ProgramStep::Kind::back, *activation.call);
     activation.calls = activation.outside = false;
     activation.call = nullptr;
     if (!returned) move_to(*invoke->getUnwindDest());
@@ -180,7 +180,7 @@ bool PathFollower::resume(uint64_t begin) {
 
 void PathFollower::enter(const MachineFunction& code, EnteredBy by) {
   const llvm::Function& function = program_.function(code.function);
-  step(PathStep::Kind::enter, function, by);
+  step(ProgramStep::Kind::enter, function, by);
   stack_.push_back({.code = &code, .function = &function});
 }
 
@@ -214,7 +214,7 @@ void PathFollower::return_from_top() {
     if (end != nullptr) move_to(*end);
     if (end == nullptr || top.block != end) return lose("a function returns where the program does not");
   }
-  step(PathStep::Kind::leave, *top.function);
+  step(ProgramStep::Kind::leave, *top.function);
   stack_.pop_back();
 }
 
@@ -284,12 +284,12 @@ void PathFollower::move_to(const llvm::BasicBlock& to) {
   std::vector<const llvm::BasicBlock*> way;
   if (top.block == nullptr) {  // the entry block is always first
     const llvm::BasicBlock& entry = top.function->getEntryBlock();
-    step(PathStep::Kind::block, entry);
+    step(ProgramStep::Kind::block, entry);
     top.block = &entry;
     if (&entry == &to) return;
   }
   if (!find_way(*top.block, to, way)) return;  // merged code: no evidence
-  for (const llvm::BasicBlock* block : way) step(PathStep::Kind::block, *block);
+  for (const llvm::BasicBlock* block : way) step(ProgramStep::Kind::block, *block);
   top.block = &to;
   top.begun = false;
   top.last_call = nullptr;

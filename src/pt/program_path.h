@@ -29,7 +29,7 @@
 
 namespace heddle {
 
-struct PathStep {
+struct ProgramStep {
   enum class Kind : uint8_t {
     enter,   // function
     block,   // block
@@ -51,7 +51,7 @@ struct PathStep {
 };
 
 struct ProgramPath {
-  std::vector<PathStep> steps;
+  std::vector<ProgramStep> steps;
   std::string trouble;        // why it ends early; empty: it does not
   uint64_t open_choices = 0;  // where the machine code does not tell the way
   uint64_t blocks = 0;
@@ -103,7 +103,7 @@ class PathFollower {
   bool is_silent(const llvm::BasicBlock& block) {
     return !blocks_of(*block.getParent()).named.contains(&block);
   }
-  void step(PathStep::Kind kind, const llvm::Value& what, EnteredBy by = EnteredBy::outside);
+  void step(ProgramStep::Kind kind, const llvm::Value& what, EnteredBy by = EnteredBy::outside);
   void lose(std::string why);
 
   const Program& program_;

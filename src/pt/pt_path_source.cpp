@@ -22,8 +22,8 @@ class PtThreadTeller {
 
   DecodeEnd run() {
     while (!stopped_ && next_ < path_.steps.size()) {
-      const PathStep& step = path_.steps[next_];
-      if (step.kind != PathStep::Kind::enter) {
+      const ProgramStep& step = path_.steps[next_];
+      if (step.kind != ProgramStep::Kind::enter) {
         trouble("the path goes on where no function runs");
         break;
       }
@@ -40,11 +40,11 @@ class PtThreadTeller {
   }
 
  private:
-  using Kind = PathStep::Kind;
+  using Kind = ProgramStep::Kind;
 
-  const PathStep* peek() const { return next_ < path_.steps.size() ? &path_.steps[next_] : nullptr; }
+  const ProgramStep* peek() const { return next_ < path_.steps.size() ? &path_.steps[next_] : nullptr; }
   bool at(Kind kind, const llvm::Value& what) const {
-    const PathStep* step = peek();
+    const ProgramStep* step = peek();
     return step != nullptr && step->kind == kind && step->what == &what;
   }
   void stop() { stopped_ = true; }
@@ -56,7 +56,7 @@ class PtThreadTeller {
     stop();
   }
 
-  void function(const PathStep& enter) {
+  void function(const ProgramStep& enter) {
     const auto& function = enter.as<llvm::Function>();
     const FunctionId id = paths_.program_.id_of(function);
     ++next_;
@@ -66,7 +66,7 @@ class PtThreadTeller {
     bool first = true;
     const llvm::BasicBlock* block = nullptr;
     while (!stopped_) {
-      const PathStep* step = peek();
+      const ProgramStep* step = peek();
       if (step == nullptr) return stop();
       if (step->kind == Kind::leave && step->what == &function) {
         ++next_;
@@ -138,7 +138,7 @@ class PtThreadTeller {
   void call(const llvm::CallBase& call) {
     if (llvm::isa<llvm::IntrinsicInst>(call) || call.isInlineAsm()) return;
     const CallPlan& plan = paths_.plan_.call(call);
-    const PathStep* step = peek();
+    const ProgramStep* step = peek();
     switch (plan.kind) {
       case CallPlan::Kind::inside:
         if (step == nullptr) return stop();
@@ -150,7 +150,7 @@ class PtThreadTeller {
       case CallPlan::Kind::pointer:
         if (step == nullptr) return stop();
         if (step->kind == Kind::enter) {
-          PathStep entered = *step;
+          ProgramStep entered = *step;
           entered.by = EnteredBy::pointer;
           return function(entered);
         }
@@ -260,7 +260,7 @@ class PtThreadTeller {
   // The result is compared with a constant, and the next block is known.
   bool branch_says_failed(const llvm::CallBase& call, const CallPlan& plan) const {
     const uint64_t other = failed_result(plan.sync);
-    const PathStep* step = peek();
+    const ProgramStep* step = peek();
     const auto* branch = llvm::dyn_cast<llvm::BranchInst>(call.getParent()->getTerminator());
     if (step == nullptr || step->kind != Kind::block || branch == nullptr || !branch->isConditional())
       return false;

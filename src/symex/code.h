@@ -20,9 +20,9 @@
 
 namespace heddle {
 
-class Machine;
+class SymbolicMachine;
 struct Op;
-using OpAction = void (*)(Machine&, const Op&);
+using OpAction = void (*)(SymbolicMachine&, const Op&);
 
 enum class Stop : uint8_t {
   none,
@@ -121,7 +121,7 @@ OpAction aggregate_action(const llvm::Instruction& instruction);
 OpAction intrinsic_action(const llvm::CallBase& call);
 OpAction quiet_call_action(const llvm::CallBase& call, const CallPlan& plan);
 // For instructions of which nothing is known: their results are unknown.
-void unknown_result(Machine& machine, const Op& op);
-void no_effect(Machine& machine, const Op& op);
+void unknown_result(SymbolicMachine& machine, const Op& op);
+void no_effect(SymbolicMachine& machine, const Op& op);
 
 }  // namespace heddle

@@ -41,7 +41,7 @@ void ThreadInterpreter::leave_by_exception() {
 
 void ThreadInterpreter::landed(const llvm::InvokeInst& invoke) {
   if (!active() || machine_.frames.empty()) return;
-  Machine::Frame& frame = machine_.top();
+  SymbolicMachine::Frame& frame = machine_.top();
   if (!stand_at(invoke, Stop::call)) return;
   if (!leaving_) note_throw();
   leaving_ = false;
@@ -59,13 +59,13 @@ void ThreadInterpreter::note_catch(const llvm::CallBase& call) {
   if (name == "__cxa_end_catch") end_catch(machine_, next_op());
 }
 
-void end_catch(Machine& machine, const Op&) {
+void end_catch(SymbolicMachine& machine, const Op&) {
   if (!machine.caught.empty()) machine.caught.pop_back();
 }
 
 // It is released when nobody holds it any more, which code outside decides: so its beginning and its end order
 // nothing.
-void new_exception(Machine& machine, uint64_t at, uint64_t size) {
+void new_exception(SymbolicMachine& machine, uint64_t at, uint64_t size) {
   machine.resize_block(at, size);
   machine.memory.forget(at, size);
 }

@@ -76,7 +76,7 @@ std::string print(const Conversion& conversion, const int* stars, Value value) {
 }  // namespace
 
 std::optional<std::string> format_on_host(
-    const std::string& format, const std::vector<PrintfArgument>& arguments,
+    const std::string& format, const std::vector<HostArgument>& arguments,
     const std::function<std::optional<std::string>(uint64_t address, uint64_t limit)>& string_at) {
   std::string out;
   size_t next = 0;

@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-struct PrintfArgument {
+struct HostArgument {
   bool real = false;  // a double
   uint64_t bits = 0;
 };
@@ -17,7 +17,7 @@ struct PrintfArgument {
 // What the format makes of the arguments; none if it has conversions that are not done here (%n, wide strings,
 // long doubles), or an argument is missing. `string_at` gives the bytes of a string, up to a limit.
 std::optional<std::string> format_on_host(
-    const std::string& format, const std::vector<PrintfArgument>& arguments,
+    const std::string& format, const std::vector<HostArgument>& arguments,
     const std::function<std::optional<std::string>(uint64_t address, uint64_t limit)>& string_at);
 
 }  // namespace heddle

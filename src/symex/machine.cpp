@@ -15,8 +15,8 @@ constexpr uint64_t kPrivateStack = uint64_t{1} << 61, kPrivateStackSize = uint64
 
 }  // namespace
 
-Machine::Machine(CodeCache& code_, SymbolicMemory memory_, const Known& known,
-                 ApproximationList& approximations, uint32_t thread)
+SymbolicMachine::SymbolicMachine(CodeCache& code_, SymbolicMemory memory_, const Known& known,
+                                 ApproximationList& approximations, uint32_t thread)
     : code(code_),
       memory(std::move(memory_)),
       shared(known.shared),
@@ -26,7 +26,7 @@ Machine::Machine(CodeCache& code_, SymbolicMemory memory_, const Known& known,
 
 // ---- frames
 
-void Machine::settle() {
+void SymbolicMachine::settle() {
   if (frames.empty()) {
     registers_ = nullptr;
     constants_ = nullptr;
@@ -37,7 +37,7 @@ void Machine::settle() {
   constants_ = ops.thread_local_constants.empty() ? ops.constants.data() : own_constants(ops).data();
 }
 
-const std::vector<Cell>& Machine::own_constants(const FunctionOps& function) {
+const std::vector<Cell>& SymbolicMachine::own_constants(const FunctionOps& function) {
   const auto [found, added] = own_constants_.try_emplace(&function);
   if (added) {
     found->second = function.constants;
@@ -46,7 +46,7 @@ const std::vector<Cell>& Machine::own_constants(const FunctionOps& function) {
   return found->second;
 }
 
-void Machine::push(const FunctionOps& function) {
+void SymbolicMachine::push(const FunctionOps& function) {
   const size_t base = frames.empty() ? 0 : frames.back().base + frames.back().code->cells;
   const uint32_t from = frames.empty() ? 0 : place_here();
   if (stack_.size() < base + function.cells) stack_.resize(2 * (base + function.cells));
@@ -57,13 +57,13 @@ void Machine::push(const FunctionOps& function) {
 }
 
 // What lay on its stack is gone: code outside that calls back has objects of its own there.
-void Machine::pop() {
+void SymbolicMachine::pop() {
   for (const Object& object : frames.back().objects) memory.forget(object.begin, object.size);
   frames.pop_back();
   settle();
 }
 
-void Machine::forget_below_frames() {
+void SymbolicMachine::forget_below_frames() {
   constexpr uint64_t kDeepest = 1 << 16;
   uint64_t low = stack_high;
   for (const Frame& frame : frames)
@@ -71,7 +71,7 @@ void Machine::forget_below_frames() {
   if (low > kDeepest) memory.forget(low - kDeepest, kDeepest);
 }
 
-void Machine::run_to_stop() {
+void SymbolicMachine::run_to_stop() {
   Frame& frame = top();
   const Op* const ops = frame.code->ops.data();
   uint32_t next = frame.next;
@@ -87,7 +87,7 @@ void Machine::run_to_stop() {
 
 // ---- values
 
-Expr Machine::expression(const Cell* cell, unsigned bits) {
+Expr SymbolicMachine::expression(const Cell* cell, unsigned bits) {
   if (cell->expression) return cell->expression;
   if (bits <= 64) return pool().constant(cell->bits, bits);
   std::vector<uint64_t> words(words_of(bits));
@@ -95,7 +95,7 @@ Expr Machine::expression(const Cell* cell, unsigned bits) {
   return pool().constant(words, bits);
 }
 
-void Machine::set(Cell* to, Expr value) {
+void SymbolicMachine::set(Cell* to, Expr value) {
   if (!pool().is_constant(value)) {
     *to = {0, value};
     return;
@@ -109,18 +109,18 @@ void Machine::set(Cell* to, Expr value) {
   for (size_t i = 0; i < words.size(); ++i) to[i] = {words[i], {}};
 }
 
-bool Machine::is_concrete(const Cell* cells, uint32_t count) const {
+bool SymbolicMachine::is_concrete(const Cell* cells, uint32_t count) const {
   return std::all_of(cells, cells + count, [](const Cell& cell) { return !cell.expression; });
 }
 
-Expr Machine::unknown(unsigned bits, const std::string& why) {
+Expr SymbolicMachine::unknown(unsigned bits, const std::string& why) {
   const uint32_t place = place_here();
   const auto [found, added] = causes_.try_emplace({why, place}, 0);
   if (added) found->second = approximations_.add({.what = why, .thread = thread_, .place = place});
   return pool().unknown(found->second, bits);
 }
 
-bool Machine::is_decided_by_path(Expr e) const {
+bool SymbolicMachine::is_decided_by_path(Expr e) const {
   const ExprNode& node = trace.pool.node(e);
   if (node.op == ExprOp::unknown) return node.a == ExprPool::kDecidedByPath;
   if (node.op == ExprOp::read) return false;
@@ -131,19 +131,19 @@ bool Machine::is_decided_by_path(Expr e) const {
          });
 }
 
-void Machine::set_unknown(const Op& op, const std::string& why) {
+void SymbolicMachine::set_unknown(const Op& op, const std::string& why) {
   for (const Leaf& leaf : op.type->leaves) cells(op.to)[leaf.cell] = {0, unknown(leaf.bits, why)};
 }
 
-void unknown_result(Machine& machine, const Op& op) {
+void unknown_result(SymbolicMachine& machine, const Op& op) {
   machine.set_unknown(op, fmt::format("the result of {}", op.instruction->getOpcodeName()));
 }
 
-void no_effect(Machine&, const Op&) {}
+void no_effect(SymbolicMachine&, const Op&) {}
 
 // ---- the trace
 
-uint32_t Machine::place_of(const llvm::Instruction* instruction) {
+uint32_t SymbolicMachine::place_of(const llvm::Instruction* instruction) {
   if (instruction == nullptr) return 0;
   const uint32_t caller = frames.empty() ? 0 : frames.back().called_from;
   const uint32_t id = code.program().id_of(*instruction).value;
@@ -152,33 +152,33 @@ uint32_t Machine::place_of(const llvm::Instruction* instruction) {
   return found->second;
 }
 
-Event& Machine::add_event(EventKind kind, const llvm::Instruction* at) {
+Event& SymbolicMachine::add_event(EventKind kind, const llvm::Instruction* at) {
   Event event{.kind = kind, .step = step, .occurrence = at == nullptr ? 0 : occurrences_.lookup(at)};
   event.place = place_of(at);
   event.tsc_low = stamp_;
   return trace.events.emplace_back(event);
 }
 
-void Machine::pass(const llvm::Instruction& at) {
+void SymbolicMachine::pass(const llvm::Instruction& at) {
   ++step;
   ++occurrences_[&at];
 }
 
-void Machine::unpass(const Op& op) {
+void SymbolicMachine::unpass(const Op& op) {
   if (op.counts) --occurrences_[op.instruction];
 }
 
-Event* Machine::unfinished() {
+Event* SymbolicMachine::unfinished() {
   if (current_ == nullptr || trace.events.empty() || trace.events.back().sync == 0) return nullptr;
   Event& last = trace.events.back();
   return trace.places[last.place].instruction == code.program().id_of(*current_).value ? &last : nullptr;
 }
 
-void Machine::drop_unfinished() {
+void SymbolicMachine::drop_unfinished() {
   if (unfinished() != nullptr) trace.events.pop_back();
 }
 
-void Machine::stamp(uint64_t tsc) {
+void SymbolicMachine::stamp(uint64_t tsc) {
   // It was rounded down.
   const uint64_t latest = tsc + HEDDLE_RECORD_STAMP_UNIT - 1;
   for (; stamped_events_ < trace.events.size(); ++stamped_events_)
@@ -186,14 +186,14 @@ void Machine::stamp(uint64_t tsc) {
   stamp_ = tsc;
 }
 
-void Machine::add_constraint(Constraint::Kind kind, Expr condition) {
+void SymbolicMachine::add_constraint(Constraint::Kind kind, Expr condition) {
   trace.constraints.push_back({.kind = kind,
                                .condition = condition,
                                .events = static_cast<uint32_t>(trace.events.size()),
                                .place = place_here()});
 }
 
-void Machine::must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t value) {
+void SymbolicMachine::must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t value) {
   value &= low_bits(bits);
   // Its own code knows the object by our address: what it holds lies there.
   if (!cell->expression && cell->bits >= kPrivateStack && cell->bits < 2 * kPrivateStack) return;
@@ -212,7 +212,7 @@ void Machine::must_be(Constraint::Kind kind, Cell* cell, unsigned bits, uint64_t
   set(cell, value);
 }
 
-void Machine::mismatch(const std::string& what) {
+void SymbolicMachine::mismatch(const std::string& what) {
   if (mismatches++ == 0 && current_ != nullptr)
     first_mismatch = fmt::format("{}: {}", source_place(*current_).text(), what);
 }

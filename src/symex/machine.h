@@ -57,7 +57,7 @@ struct BlockSizes {
   friend bool operator==(const BlockSizes&, const BlockSizes&) = default;
 };
 
-class Machine {
+class SymbolicMachine {
  public:
   // What is known of all threads since they were interpreted before.
   using Objects = std::map<uint64_t, uint64_t>;   // by address, with their sizes
@@ -70,8 +70,8 @@ class Machine {
     std::set<uint64_t> unwritten;  // shared bytes that are read and that nobody may have written
     bool releases = true;          // all of them were seen
   };
-  Machine(CodeCache& code, SymbolicMemory memory, const Known& known, ApproximationList& approximations,
-          uint32_t thread);
+  SymbolicMachine(CodeCache& code, SymbolicMemory memory, const Known& known, ApproximationList& approximations,
+                  uint32_t thread);
 
   bool misses_release = false;  // of which the address is an expression
 

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-Machine::Object Machine::object_at(uint64_t at) const {
+SymbolicMachine::Object SymbolicMachine::object_at(uint64_t at) const {
   if (const llvm::GlobalVariable* variable = code.image().variable_at(at))
     return {code.image().address_of(*variable),
             variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType())};
@@ -26,13 +26,13 @@ Machine::Object Machine::object_at(uint64_t at) const {
   return in(known_.objects, size_itself);
 }
 
-void Machine::add_objects(Objects& all) const {
+void SymbolicMachine::add_objects(Objects& all) const {
   const auto add = [&](uint64_t at, uint64_t size) { all[at] = std::max(all[at], size); };
   for (const auto& [at, block] : blocks) add(at, block.size);
   for (const auto& [at, size] : stack_objects_) add(at, size);
 }
 
-void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
+void SymbolicMachine::forget(uint64_t at, uint64_t size, const std::string& why) {
   notes.note(at, size, true, epoch);
   memory.forget(at, size);
   if (!is_shared(at, size)) return;
@@ -48,12 +48,12 @@ void Machine::forget(uint64_t at, uint64_t size, const std::string& why) {
   }
 }
 
-void Machine::forget_behind(const Cell& pointer, uint64_t most) {
+void SymbolicMachine::forget_behind(const Cell& pointer, uint64_t most) {
   if (pointer.expression) return forget_object(pointer.expression, most);
   forget_from(pointer.bits, most);
 }
 
-void Machine::forget_from(uint64_t at, uint64_t most) {
+void SymbolicMachine::forget_from(uint64_t at, uint64_t most) {
   const Object object = object_at(at);
   misses_object_ |= object.size == 0;
   if (object.size != 0)
@@ -61,7 +61,7 @@ void Machine::forget_from(uint64_t at, uint64_t most) {
 }
 
 // The address of an element is that of its object, or of a part of it, plus something.
-Machine::Object Machine::object_of(Expr address) const {
+SymbolicMachine::Object SymbolicMachine::object_of(Expr address) const {
   if (trace.pool.is_constant(address)) return object_at(trace.pool.constant_bits(address));
   const ExprNode& node = trace.pool.node(address);
   if (node.op == ExprOp::add) {
@@ -76,7 +76,7 @@ Machine::Object Machine::object_of(Expr address) const {
 }
 
 // In memory of which nothing is known, a library's: a part of the address is an address, and not in an object.
-bool Machine::is_outside(Expr address) const {
+bool SymbolicMachine::is_outside(Expr address) const {
   constexpr uint64_t kLowest = uint64_t{1} << 32, kHighest = uint64_t{1} << 47;
   const ExprNode& node = trace.pool.node(address);
   if (node.op == ExprOp::add) return is_outside(Expr{node.a}) || is_outside(Expr{node.b});
@@ -85,7 +85,7 @@ bool Machine::is_outside(Expr address) const {
   return kLowest < bits && bits < kHighest && object_at(bits).size == 0;
 }
 
-bool Machine::is_uncertain(Expr e) {
+bool SymbolicMachine::is_uncertain(Expr e) {
   while (uncertain_.size() <= e.number) {  // operands come first
     const ExprNode& node = trace.pool.node(Expr{static_cast<uint32_t>(uncertain_.size())});
     const std::array<Expr, 3> operands = operands_of(node);
@@ -96,7 +96,7 @@ bool Machine::is_uncertain(Expr e) {
   return uncertain_[e.number];
 }
 
-void Machine::forget_object(Expr address, uint64_t most) {
+void SymbolicMachine::forget_object(Expr address, uint64_t most) {
   const Object object = object_of(address);
   misses_object_ |= object.size == 0;
   const uint64_t size = std::min(object.size, most);
@@ -105,7 +105,7 @@ void Machine::forget_object(Expr address, uint64_t most) {
   if (size != 0) forget(object.begin, size, why);
 }
 
-Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op) {
+Event& SymbolicMachine::symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op) {
   constexpr uint64_t kLargest = uint64_t{1} << 28;
   const Object object = object_of(address);
   if (object.size != 0 && object.size < kLargest) {
@@ -124,7 +124,7 @@ Event& Machine::symbolic_event(EventKind kind, Expr address, unsigned bytes, con
 }
 
 // Each sum is looked at once: a pointer that is moved on by what was read is a sum that grows with every step.
-std::optional<uint64_t> Machine::recorded_value(Expr e) {
+std::optional<uint64_t> SymbolicMachine::recorded_value(Expr e) {
   std::vector<Expr> sums;  // from the outermost inwards, by their first operands
   std::optional<uint64_t> value;
   for (Expr at = e;; at = Expr{trace.pool.node(at).a}) {
@@ -150,7 +150,7 @@ std::optional<uint64_t> Machine::recorded_value(Expr e) {
   return value;
 }
 
-void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
+void SymbolicMachine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return load(*at, type, to, op);
   const auto bytes = static_cast<unsigned>(type.bytes);
   if (is_uncertain(address) || is_outside(address)) {
@@ -161,14 +161,15 @@ void Machine::load(Expr address, const ValueLayout& type, Cell* to, const Op& op
   set_leaves(type, pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8), to);
 }
 
-void Machine::store(Expr address, const ValueLayout& type, const Cell* from, const Op& op) {
+void SymbolicMachine::store(Expr address, const ValueLayout& type, const Cell* from, const Op& op) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return store(*at, type, from, op);
   if (is_uncertain(address) || is_outside(address)) return forget_object(address);
   const Expr whole = whole_value(type, from);
   symbolic_event(EventKind::write, address, static_cast<unsigned>(type.bytes), op).value = whole;
 }
 
-Expr Machine::update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
+Expr SymbolicMachine::update(Expr address, unsigned bits, const Op& op,
+                             const std::function<Expr(Expr)>& change) {
   if (const std::optional<uint64_t> at = recorded_value(address)) return update(*at, bits, op, change);
   const unsigned bytes = (bits + 7) / 8;
   if (is_uncertain(address) || is_outside(address)) {

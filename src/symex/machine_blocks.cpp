@@ -7,7 +7,7 @@
 #include <cstring>
 
 namespace heddle {
-uint64_t Machine::new_stack_object(uint64_t size, uint64_t alignment) {
+uint64_t SymbolicMachine::new_stack_object(uint64_t size, uint64_t alignment) {
   uint64_t& next = top().stack;
   const uint64_t at = (next + alignment - 1) / alignment * alignment;
   next = at + std::max<uint64_t>(size, 1);
@@ -18,7 +18,7 @@ uint64_t Machine::new_stack_object(uint64_t size, uint64_t alignment) {
 
 // Of a block that other threads use too, its beginning and its end are events: what lies at its addresses
 // before and after is something else.
-void Machine::allocate_block(uint64_t at, uint64_t size) {
+void SymbolicMachine::allocate_block(uint64_t at, uint64_t size) {
   resize_block(at, size);
   memory.forget(at, size);
   if (!known_.releases || !is_shared(at, size)) return;
@@ -28,13 +28,13 @@ void Machine::allocate_block(uint64_t at, uint64_t size) {
   event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
 }
 
-void Machine::resize_block(uint64_t at, uint64_t size) {
+void SymbolicMachine::resize_block(uint64_t at, uint64_t size) {
   blocks[at] = {.size = size};
   allocated[at].add({.smallest = size, .largest = size});
 }
 
 // Others may have released a block of its own and allocated another one there.
-BlockSizes Machine::block_sizes(uint64_t at) {
+BlockSizes SymbolicMachine::block_sizes(uint64_t at) {
   BlockSizes out;
   asks_for_blocks_ = true;
   if (const auto found = known_.blocks.find(at); found != known_.blocks.end()) {
@@ -45,7 +45,7 @@ BlockSizes Machine::block_sizes(uint64_t at) {
   return out;
 }
 
-void Machine::release_block(uint64_t at) {
+void SymbolicMachine::release_block(uint64_t at) {
   const BlockSizes sizes = block_sizes(at);
   const uint64_t size = std::max<uint64_t>(std::min(sizes.smallest, sizes.largest), 1);
   notes.note(at, size, true, epoch);
@@ -59,18 +59,18 @@ void Machine::release_block(uint64_t at) {
   forget(at, std::min(size, kMost), "what the allocator leaves in a freed block");
 }
 
-void Machine::find_error(uint64_t at) {
+void SymbolicMachine::find_error(uint64_t at) {
   if (error_at_ != 0) return;
   error_at_ = at;
   if (error_) memory.write(at, {reinterpret_cast<const uint8_t*>(&*error_), sizeof *error_});
 }
 
-void Machine::set_error(uint64_t number) {
+void SymbolicMachine::set_error(uint64_t number) {
   error_ = static_cast<uint32_t>(number);
   if (error_at_ != 0) memory.write(error_at_, {reinterpret_cast<const uint8_t*>(&*error_), sizeof *error_});
 }
 
-void Machine::forget_error() {
+void SymbolicMachine::forget_error() {
   error_.reset();
   if (error_at_ != 0) memory.forget(error_at_, sizeof(uint32_t));
 }

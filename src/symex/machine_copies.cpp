@@ -25,7 +25,7 @@ bool copies_through_stack(const llvm::Instruction& instruction) {
 
 // More than there is in the object, or more than any program copies: the size was computed from values that are
 // wrong, as they are before all that is shared is known.
-bool Machine::is_too_long(uint64_t to, uint64_t size) {
+bool SymbolicMachine::is_too_long(uint64_t to, uint64_t size) {
   constexpr uint64_t kSmall = 4096, kLongest = uint64_t{1} << 26;
   if (size <= kSmall) return false;
   const Object object = object_at(to);
@@ -37,7 +37,7 @@ bool Machine::is_too_long(uint64_t to, uint64_t size) {
 
 // Bytes of the thread's own as they are: what was never written is copied as such, as the holes of a structure
 // are.
-bool Machine::copy_own(uint64_t to, uint64_t from, uint64_t size) {
+bool SymbolicMachine::copy_own(uint64_t to, uint64_t from, uint64_t size) {
   std::vector<SymbolicMemory::Byte> bytes;
   bytes.reserve(size);
   for (uint64_t i = 0; i < size; ++i) {
@@ -50,7 +50,7 @@ bool Machine::copy_own(uint64_t to, uint64_t from, uint64_t size) {
 
 // Were a piece shared because one of its bytes is, and the next piece because another copy has its edges
 // elsewhere, and so on, each pass over the threads would find one more.
-unsigned Machine::piece_at(uint64_t at, uint64_t left) const {
+unsigned SymbolicMachine::piece_at(uint64_t at, uint64_t left) const {
   const auto most = static_cast<unsigned>(std::min<uint64_t>(left, kPiece - at % kPiece));
   if (!is_shared(at, most) || shared.covers(at, most)) return most;
   const bool first = is_shared(at, 1);
@@ -59,7 +59,7 @@ unsigned Machine::piece_at(uint64_t at, uint64_t left) const {
   return bytes;
 }
 
-void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
+void SymbolicMachine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
   if (is_too_long(to, size)) return;
   if (op.reads_shared) notes.note(from, size, false, epoch);
@@ -92,7 +92,7 @@ void Machine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& op) {
   }
 }
 
-void Machine::copy_at(const Cell& to, const Cell& from, uint64_t size, const Op& op) {
+void SymbolicMachine::copy_at(const Cell& to, const Cell& from, uint64_t size, const Op& op) {
   if (!to.expression && !from.expression) return copy(to.bits, from.bits, size, op);
   if (size > kLongestSymbolic) return give_up_copy(to);
   const auto at = [&](const Cell& begin, uint64_t offset) {
@@ -123,12 +123,12 @@ void Machine::copy_at(const Cell& to, const Cell& from, uint64_t size, const Op&
 }
 
 // The next bytes of a copy, as a number.
-const ValueLayout& Machine::piece_of(uint64_t left) {
+const ValueLayout& SymbolicMachine::piece_of(uint64_t left) {
   const auto bits = static_cast<unsigned>(std::min<uint64_t>(left, kPiece) * 8);
   return code.layout(llvm::IntegerType::get(code.program().module().getContext(), bits));
 }
 
-void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
+void SymbolicMachine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
   if (size == 0) return unpass(op);
   if (is_too_long(to, size)) return;
   if (op.writes_shared) notes.note(to, size, true, epoch);
@@ -145,7 +145,7 @@ void Machine::fill(uint64_t to, const Cell& byte, uint64_t size, const Op& op) {
   }
 }
 
-void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts) {
+void SymbolicMachine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts) {
   if (bytes.empty()) return;
   notes.note(to, bytes.size(), true, epoch);
   memory.write(to, bytes);
@@ -163,7 +163,7 @@ void Machine::write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bo
 }
 
 // Code outside copies it: what others have written there, too.
-void Machine::see_bytes(uint64_t at, uint64_t size) {
+void SymbolicMachine::see_bytes(uint64_t at, uint64_t size) {
   notes.note(at, size, false, epoch);
   for (uint64_t done = 0; done < size;) {
     const unsigned part = piece_at(at + done, size - done);
@@ -176,7 +176,7 @@ void Machine::see_bytes(uint64_t at, uint64_t size) {
 }
 
 // What memory holds now was copied there by code outside: others must know.
-void Machine::tell_bytes(uint64_t at, uint64_t size) {
+void SymbolicMachine::tell_bytes(uint64_t at, uint64_t size) {
   for (uint64_t done = 0; done < size;) {
     const unsigned part = piece_at(at + done, size - done);
     if (is_shared(at + done, part)) {
@@ -189,14 +189,14 @@ void Machine::tell_bytes(uint64_t at, uint64_t size) {
 
 // ---- addresses and sizes that are expressions
 
-void Machine::give_up_copy(const Cell& to) {
+void SymbolicMachine::give_up_copy(const Cell& to) {
   unknown(1, "a long copy at an address, or of a size, that depends on shared memory");
   forget_behind(to);
 }
 
 // Of memory at a known address the first bytes, how many is not known: each is written if it is one of them. An
 // update reads and writes at once, so what others write to the rest meanwhile stays.
-void Machine::write_some(uint64_t to, std::span<const Expr> bytes, Expr size, const Op& op) {
+void SymbolicMachine::write_some(uint64_t to, std::span<const Expr> bytes, Expr size, const Op& op) {
   if (op.writes_shared) notes.note(to, bytes.size(), true, epoch);
   for (uint64_t i = 0; i < bytes.size(); ++i) {
     const Expr is_in = pool().binary(ExprOp::ult, pool().constant(i, pool().width(size)), size);
@@ -206,7 +206,7 @@ void Machine::write_some(uint64_t to, std::span<const Expr> bytes, Expr size, co
   }
 }
 
-void Machine::copy(const Cell& to, const Cell& from, const Cell& size, const Op& op) {
+void SymbolicMachine::copy(const Cell& to, const Cell& from, const Cell& size, const Op& op) {
   const std::optional<uint64_t> known =
       size.expression ? recorded_value(size.expression) : std::optional(size.bits);
   if (known) return copy_at(to, from, *known, op);
@@ -225,7 +225,7 @@ void Machine::copy(const Cell& to, const Cell& from, const Cell& size, const Op&
   write_some(to.bits, bytes, size.expression, op);
 }
 
-void Machine::fill(const Cell& to, const Cell& byte, const Cell& size, const Op& op) {
+void SymbolicMachine::fill(const Cell& to, const Cell& byte, const Cell& size, const Op& op) {
   const std::optional<uint64_t> known =
       size.expression ? recorded_value(size.expression) : std::optional(size.bits);
   if (known) return to.expression ? fill_at(to.expression, byte, *known, op) : fill(to.bits, byte, *known, op);
@@ -237,7 +237,7 @@ void Machine::fill(const Cell& to, const Cell& byte, const Cell& size, const Op&
   write_some(to.bits, std::vector<Expr>(most, expression(&byte, 8)), size.expression, op);
 }
 
-void Machine::fill_at(Expr to, const Cell& byte, uint64_t size, const Op& op) {
+void SymbolicMachine::fill_at(Expr to, const Cell& byte, uint64_t size, const Op& op) {
   if (size > kLongestSymbolic) return give_up_copy({0, to});
   const Expr one = expression(&byte, 8);
   for (uint64_t done = 0; done < size; done += kPiece) {

@@ -16,14 +16,14 @@ bool is_library_call(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-std::optional<uint64_t> Machine::address(const Cell& cell, const Op& op) {
+std::optional<uint64_t> SymbolicMachine::address(const Cell& cell, const Op& op) {
   if (!cell.expression) return cell.bits;
   if (const std::optional<uint64_t> value = recorded_value(cell.expression)) return value;
   unknown(1, fmt::format("an address that depends on shared memory ({})", op.instruction->getOpcodeName()));
   return std::nullopt;
 }
 
-Expr Machine::read_bytes(uint64_t address, unsigned bytes) {
+Expr SymbolicMachine::read_bytes(uint64_t address, unsigned bytes) {
   Expr out;
   for (unsigned i = 0; i < bytes; ++i) {
     const SymbolicMemory::Byte byte = memory.byte(address + i);
@@ -43,7 +43,7 @@ Expr Machine::read_bytes(uint64_t address, unsigned bytes) {
   return out;
 }
 
-void Machine::write_bytes(uint64_t address, Expr value, unsigned bytes) {
+void SymbolicMachine::write_bytes(uint64_t address, Expr value, unsigned bytes) {
   if (pool().is_constant(value)) {
     const std::vector<uint64_t> words = pool().constant_words(value);
     memory.write(address, {reinterpret_cast<const uint8_t*>(words.data()), bytes});
@@ -54,17 +54,17 @@ void Machine::write_bytes(uint64_t address, Expr value, unsigned bytes) {
 
 // An event is all of an access. If others know of some of its bytes only, the rest must be events too wherever
 // it is accessed: the value of the event is made of both.
-void Machine::share_whole(uint64_t address, uint64_t size) {
+void SymbolicMachine::share_whole(uint64_t address, uint64_t size) {
   if (!shared.covers(address, size)) also_share.add(address, size);
 }
 
 // Memory of the program's image is never so.
-void Machine::note_unwritten(uint64_t address, uint64_t size) {
+void SymbolicMachine::note_unwritten(uint64_t address, uint64_t size) {
   for (uint64_t at = address; at < address + size; ++at)
     if (const SymbolicMemory::Byte byte = memory.byte(at); !byte.known) unwritten.insert(at);
 }
 
-Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
+Expr SymbolicMachine::read_event(uint64_t address, unsigned bytes, const Op* op) {
   if (known_.by_handlers.contains(address, bytes)) return unknown(bytes * 8, "what a signal handler writes");
   share_whole(address, bytes);
   note_unwritten(address, bytes);
@@ -75,7 +75,7 @@ Expr Machine::read_event(uint64_t address, unsigned bytes, const Op* op) {
   return pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8);
 }
 
-void Machine::write_event(uint64_t address, Expr value, unsigned bytes, const Op* op) {
+void SymbolicMachine::write_event(uint64_t address, Expr value, unsigned bytes, const Op* op) {
   share_whole(address, bytes);
   Event& event = add_event(EventKind::write, current_);
   event.address = address;
@@ -85,7 +85,7 @@ void Machine::write_event(uint64_t address, Expr value, unsigned bytes, const Op
   if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
 }
 
-void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
+void SymbolicMachine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
   if (op.reads_shared) notes.note(at, bytes, false, epoch);
   const bool event = is_shared(at, bytes);
@@ -107,7 +107,7 @@ void Machine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op)
   set_leaves(type, event ? read_event(at, bytes, &op) : read_bytes(at, bytes), to);
 }
 
-void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, const Op& op) {
+void SymbolicMachine::store(uint64_t at, const ValueLayout& type, const Cell* from, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
   if (op.writes_shared) notes.note(at, bytes, true, epoch);
   const bool event = is_shared(at, bytes);
@@ -121,7 +121,7 @@ void Machine::store(uint64_t at, const ValueLayout& type, const Cell* from, cons
 }
 
 // The bytes of a value as one number.
-Expr Machine::whole_value(const ValueLayout& type, const Cell* from) {
+Expr SymbolicMachine::whole_value(const ValueLayout& type, const Cell* from) {
   Expr whole;  // leaves, the lowest first; what lies between them is 0
   unsigned done = 0;
   for (const Leaf& leaf : type.leaves) {
@@ -136,12 +136,13 @@ Expr Machine::whole_value(const ValueLayout& type, const Cell* from) {
   return done < bits ? pool().zext(whole, bits) : whole;
 }
 
-void Machine::set_leaves(const ValueLayout& type, Expr whole, Cell* to) {
+void SymbolicMachine::set_leaves(const ValueLayout& type, Expr whole, Cell* to) {
   for (const Leaf& leaf : type.leaves)
     set(to + leaf.cell, pool().extract(whole, static_cast<unsigned>(leaf.bit_offset), leaf.bits));
 }
 
-Expr Machine::update(uint64_t at, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change) {
+Expr SymbolicMachine::update(uint64_t at, unsigned bits, const Op& op,
+                             const std::function<Expr(Expr)>& change) {
   const unsigned bytes = (bits + 7) / 8;
   if (op.reads_shared) {
     notes.note(at, bytes, false, epoch);

@@ -8,18 +8,18 @@ namespace {
 constexpr uint64_t kKindOffset = 16;
 constexpr uint32_t kTypeBits = 3, kRecursive = 1, kRobust = 16;
 
-uint32_t kind_of(Machine& machine, uint64_t mutex) {
+uint32_t kind_of(SymbolicMachine& machine, uint64_t mutex) {
   uint32_t kind = 0;
   return machine.memory.read(mutex + kKindOffset, {reinterpret_cast<uint8_t*>(&kind), sizeof kind}) ? kind : 0;
 }
 
 }  // namespace
 
-bool Machine::is_recursive(uint64_t mutex) {
+bool SymbolicMachine::is_recursive(uint64_t mutex) {
   return (kind_of(*this, mutex) & kTypeBits) == kRecursive;
 }
 
-bool Machine::is_robust(uint64_t mutex) {
+bool SymbolicMachine::is_robust(uint64_t mutex) {
   return (kind_of(*this, mutex) & kRobust) != 0;
 }
 

@@ -38,7 +38,7 @@ Conversion conversion(std::string name) {
   return found == known.end() ? nullptr : found->second;
 }
 
-void parse_number(Machine& machine, const Op& op) {
+void parse_number(SymbolicMachine& machine, const Op& op) {
   const auto& call = *llvm::cast<llvm::CallBase>(op.instruction);
   std::vector<uint64_t> arguments;
   for (const llvm::Use& argument : call.args()) {

@@ -7,7 +7,7 @@ namespace heddle {
 namespace {
 
 // The first cell of a member.
-uint32_t member_cell(Machine& machine, llvm::Type* type, llvm::ArrayRef<unsigned> path) {
+uint32_t member_cell(SymbolicMachine& machine, llvm::Type* type, llvm::ArrayRef<unsigned> path) {
   uint32_t cell = 0;
   for (const unsigned index : path) {
     for (unsigned i = 0; i < index; ++i)
@@ -17,14 +17,14 @@ uint32_t member_cell(Machine& machine, llvm::Type* type, llvm::ArrayRef<unsigned
   return cell;
 }
 
-void extract_member(Machine& machine, const Op& op) {
+void extract_member(SymbolicMachine& machine, const Op& op) {
   const auto& instruction = *llvm::cast<llvm::ExtractValueInst>(op.instruction);
   const uint32_t from =
       member_cell(machine, instruction.getAggregateOperand()->getType(), instruction.getIndices());
   std::copy_n(machine.get(op.a) + from, op.type->cells, machine.cells(op.to));
 }
 
-void insert_member(Machine& machine, const Op& op) {
+void insert_member(SymbolicMachine& machine, const Op& op) {
   const auto& instruction = *llvm::cast<llvm::InsertValueInst>(op.instruction);
   const uint32_t to = member_cell(machine, instruction.getType(), instruction.getIndices());
   const uint32_t cells = machine.code.layout(instruction.getInsertedValueOperand()->getType()).cells;
@@ -33,7 +33,7 @@ void insert_member(Machine& machine, const Op& op) {
 }
 
 // A lane whose number is an expression: one of all.
-void extract_lane(Machine& machine, const Op& op) {
+void extract_lane(SymbolicMachine& machine, const Op& op) {
   const auto& instruction = *llvm::cast<llvm::ExtractElementInst>(op.instruction);
   const ValueLayout& vector = machine.code.layout(instruction.getVectorOperandType());
   const Cell* from = machine.get(op.a);
@@ -53,7 +53,7 @@ void extract_lane(Machine& machine, const Op& op) {
   machine.set(machine.cells(op.to), out);
 }
 
-void insert_lane(Machine& machine, const Op& op) {
+void insert_lane(SymbolicMachine& machine, const Op& op) {
   const Cell* from = machine.get(op.a);
   const Cell* lane = machine.get(op.b);
   const Cell* index = machine.get(op.c);
@@ -72,7 +72,7 @@ void insert_lane(Machine& machine, const Op& op) {
   }
 }
 
-void shuffle(Machine& machine, const Op& op) {
+void shuffle(SymbolicMachine& machine, const Op& op) {
   const std::vector<int>& choices = machine.top().code->lane_choices[op.extra];
   const auto* input = llvm::cast<llvm::FixedVectorType>(op.instruction->getOperand(0)->getType());
   const auto lanes = static_cast<int>(input->getNumElements());
@@ -95,7 +95,7 @@ void shuffle(Machine& machine, const Op& op) {
 // The head of an exception, which lies before the object that was thrown (Itanium C++ ABI, exception handling,
 // section 2.2; 32 bytes of it are _Unwind_Exception), and the number of the clause that takes it. Where it goes
 // from there is in the path.
-void landing(Machine& machine, const Op& op) {
+void landing(SymbolicMachine& machine, const Op& op) {
   constexpr uint64_t kHead = 32;
   for (const Leaf& leaf : op.type->leaves) {
     Cell& to = machine.cells(op.to)[leaf.cell];

@@ -4,7 +4,7 @@
 namespace heddle {
 namespace {
 
-void truncate(Machine& machine, const Op& op) {
+void truncate(SymbolicMachine& machine, const Op& op) {
   const Cell* from = machine.get(op.a);
   Cell* to = machine.cells(op.to);
   const unsigned words = words_of(op.bits), result_words = words_of(op.to_bits);
@@ -18,7 +18,7 @@ void truncate(Machine& machine, const Op& op) {
 }
 
 template <bool with_sign>
-void extend(Machine& machine, const Op& op) {
+void extend(SymbolicMachine& machine, const Op& op) {
   const Cell* from = machine.get(op.a);
   Cell* to = machine.cells(op.to);
   const unsigned words = words_of(op.bits), result_words = words_of(op.to_bits);
@@ -34,13 +34,13 @@ void extend(Machine& machine, const Op& op) {
   }
 }
 
-void resize(Machine& machine, const Op& op) {
+void resize(SymbolicMachine& machine, const Op& op) {
   if (op.to_bits < op.bits) return truncate(machine, op);
   extend<false>(machine, op);
 }
 
 template <ExprOp operation>
-void convert(Machine& machine, const Op& op) {
+void convert(SymbolicMachine& machine, const Op& op) {
   const FloatFormat from_format = float_format(*op.instruction->getOperand(0)->getType()->getScalarType());
   const FloatFormat to_format = float_format(*op.instruction->getType()->getScalarType());
   const Cell* from = machine.get(op.a);
@@ -52,7 +52,7 @@ void convert(Machine& machine, const Op& op) {
 }
 
 // Lanes may be cut otherwise: all bits, then the parts.
-void reinterpret(Machine& machine, const Op& op) {
+void reinterpret(SymbolicMachine& machine, const Op& op) {
   const ValueLayout& from = machine.code.layout(op.instruction->getOperand(0)->getType());
   const Cell* cells = machine.get(op.a);
   Cell* to = machine.cells(op.to);

@@ -40,7 +40,7 @@ bool compute_here(const Cell& a, const Cell& b, FloatFormat format, Cell& to) {
 }
 
 template <ExprOp operation>
-void float_binary(Machine& machine, const Op& op) {
+void float_binary(SymbolicMachine& machine, const Op& op) {
   const Cell* a = machine.get(op.a);
   const Cell* b = machine.get(op.b);
   Cell* to = machine.cells(op.to);
@@ -52,7 +52,7 @@ void float_binary(Machine& machine, const Op& op) {
   }
 }
 
-void negate(Machine& machine, const Op& op) {
+void negate(SymbolicMachine& machine, const Op& op) {
   const Cell* a = machine.get(op.a);
   Cell* to = machine.cells(op.to);
   for (const Leaf& leaf : op.type->leaves) {
@@ -65,7 +65,7 @@ void negate(Machine& machine, const Op& op) {
 }
 
 // A predicate is the set of relations that it holds for: unordered 8, less 4, greater 2, equal 1.
-void compare(Machine& machine, const Op& op) {
+void compare(SymbolicMachine& machine, const Op& op) {
   const auto& instruction = *llvm::cast<llvm::FCmpInst>(op.instruction);
   const llvm::Type* type = instruction.getOperand(0)->getType()->getScalarType();
   const FloatFormat format = float_format(*type);

@@ -32,7 +32,7 @@ uint64_t compute(uint64_t a, uint64_t b, unsigned width) {
 
 // `swapped`: the operands change places; `inverted`: the result is negated (comparisons).
 template <ExprOp operation, bool swapped = false, bool inverted = false>
-void binary(Machine& machine, const Op& op) {
+void binary(SymbolicMachine& machine, const Op& op) {
   const Cell* a = machine.get(swapped ? op.b : op.a);
   const Cell* b = machine.get(swapped ? op.a : op.b);
   Cell* to = machine.cells(op.to);
@@ -53,7 +53,7 @@ void binary(Machine& machine, const Op& op) {
 }
 
 template <ExprOp operation>
-void divide(Machine& machine, const Op& op) {
+void divide(SymbolicMachine& machine, const Op& op) {
   const Cell* a = machine.get(op.a);
   const Cell* b = machine.get(op.b);
   if (op.lanes == 1 && op.bits <= 64 && !a->expression && !b->expression && b->bits != 0 &&
@@ -64,7 +64,7 @@ void divide(Machine& machine, const Op& op) {
   binary<operation>(machine, op);
 }
 
-void choose(Machine& machine, const Op& op) {
+void choose(SymbolicMachine& machine, const Op& op) {
   const bool each = llvm::cast<llvm::SelectInst>(op.instruction)->getCondition()->getType()->isVectorTy();
   const Cell* conditions = machine.get(op.a);
   const Cell* yes = machine.get(op.b);
@@ -83,7 +83,7 @@ void choose(Machine& machine, const Op& op) {
   }
 }
 
-void copy_value(Machine& machine, const Op& op) {
+void copy_value(SymbolicMachine& machine, const Op& op) {
   std::copy_n(machine.get(op.a), op.type->cells, machine.cells(op.to));
 }
 

@@ -18,14 +18,14 @@ Intrinsic intrinsic_of(const Op& op) {
   return llvm::cast<llvm::CallBase>(op.instruction)->getIntrinsicID();
 }
 
-void same_value(Machine& machine, const Op& op) {
+void same_value(SymbolicMachine& machine, const Op& op) {
   std::copy_n(machine.get(op.a), op.type->cells, machine.cells(op.to));
 }
 
 // ---- integers, lane by lane
 
 template <ExprOp operation>
-void unary(Machine& machine, const Op& op) {
+void unary(SymbolicMachine& machine, const Op& op) {
   const Cell* a = machine.get(op.a);
   for (const Leaf& leaf : op.type->leaves)
     machine.set(machine.cells(op.to) + leaf.cell,
@@ -33,7 +33,7 @@ void unary(Machine& machine, const Op& op) {
 }
 
 template <ExprOp less, bool smaller>
-void extreme(Machine& machine, const Op& op) {
+void extreme(SymbolicMachine& machine, const Op& op) {
   const Cell* a = machine.get(op.a);
   const Cell* b = machine.get(op.b);
   for (const Leaf& leaf : op.type->leaves) {
@@ -45,7 +45,7 @@ void extreme(Machine& machine, const Op& op) {
   }
 }
 
-void absolute(Machine& machine, const Op& op) {
+void absolute(SymbolicMachine& machine, const Op& op) {
   const Cell* a = machine.get(op.a);
   ExprPool& pool = machine.pool();
   for (const Leaf& leaf : op.type->leaves) {
@@ -64,7 +64,7 @@ Expr wide_result(ExprPool& pool, ExprOp operation, bool with_sign, Expr a, Expr 
 }
 
 template <ExprOp operation, bool with_sign>
-void with_overflow(Machine& machine, const Op& op) {
+void with_overflow(SymbolicMachine& machine, const Op& op) {
   ExprPool& pool = machine.pool();
   const size_t lanes = op.type->leaves.size() / 2;
   for (size_t i = 0; i < lanes; ++i) {
@@ -81,7 +81,7 @@ void with_overflow(Machine& machine, const Op& op) {
 }
 
 template <ExprOp operation, bool with_sign>
-void saturated(Machine& machine, const Op& op) {
+void saturated(SymbolicMachine& machine, const Op& op) {
   ExprPool& pool = machine.pool();
   for (const Leaf& leaf : op.type->leaves) {
     const Expr a = machine.expression(machine.get(op.a) + leaf.cell, leaf.bits);
@@ -105,7 +105,7 @@ void saturated(Machine& machine, const Op& op) {
 
 // fshl, fshr: both operands behind each other, shifted by a number modulo the width.
 template <bool left>
-void funnel_shift(Machine& machine, const Op& op) {
+void funnel_shift(SymbolicMachine& machine, const Op& op) {
   ExprPool& pool = machine.pool();
   for (const Leaf& leaf : op.type->leaves) {
     const auto part = [&](int32_t operand) {
@@ -123,7 +123,7 @@ void funnel_shift(Machine& machine, const Op& op) {
 }
 
 template <ExprOp operation, ExprOp less = ExprOp::add, bool smaller = false>
-void reduce(Machine& machine, const Op& op) {
+void reduce(SymbolicMachine& machine, const Op& op) {
   const auto& call = *llvm::cast<llvm::CallBase>(op.instruction);
   const ValueLayout& vector = machine.code.layout(call.getArgOperand(0)->getType());
   ExprPool& pool = machine.pool();
@@ -145,7 +145,7 @@ void reduce(Machine& machine, const Op& op) {
 // ---- floating point
 
 template <ExprOp operation>
-void float_operation(Machine& machine, const Op& op) {
+void float_operation(SymbolicMachine& machine, const Op& op) {
   for (const Leaf& leaf : op.type->leaves) {
     const auto part = [&](int32_t operand) {
       return machine.expression(machine.get(operand) + leaf.cell, leaf.bits);
@@ -170,7 +170,7 @@ bool multiply_add_here(const Cell& a, const Cell& b, const Cell& c, Cell& to) {
 }
 
 // The product is rounded, as the compiler's own code for it does without fused instructions.
-void multiply_add(Machine& machine, const Op& op) {
+void multiply_add(SymbolicMachine& machine, const Op& op) {
   for (const Leaf& leaf : op.type->leaves) {
     const auto cell = [&](int32_t operand) -> const Cell& { return machine.get(operand)[leaf.cell]; };
     Cell& to = machine.cells(op.to)[leaf.cell];
@@ -190,7 +190,7 @@ void multiply_add(Machine& machine, const Op& op) {
 }
 
 template <FloatRounding rounding>
-void round_float(Machine& machine, const Op& op) {
+void round_float(SymbolicMachine& machine, const Op& op) {
   for (const Leaf& leaf : op.type->leaves)
     machine.set(machine.cells(op.to) + leaf.cell,
                 machine.pool().round(leaf.format, machine.expression(machine.get(op.a) + leaf.cell, leaf.bits),
@@ -203,7 +203,7 @@ Expr sign_bit(ExprPool& pool, unsigned bits) {
   return pool.constant(words, bits);
 }
 
-void float_sign(Machine& machine, const Op& op) {
+void float_sign(SymbolicMachine& machine, const Op& op) {
   ExprPool& pool = machine.pool();
   const bool copies = intrinsic_of(op) == llvm::Intrinsic::copysign;
   for (const Leaf& leaf : op.type->leaves) {
@@ -220,7 +220,7 @@ void float_sign(Machine& machine, const Op& op) {
 
 // minnum, maxnum: a NaN is ignored.
 template <bool smaller>
-void float_extreme(Machine& machine, const Op& op) {
+void float_extreme(SymbolicMachine& machine, const Op& op) {
   ExprPool& pool = machine.pool();
   for (const Leaf& leaf : op.type->leaves) {
     const Expr a = machine.expression(machine.get(op.a) + leaf.cell, leaf.bits);
@@ -234,7 +234,7 @@ void float_extreme(Machine& machine, const Op& op) {
   }
 }
 
-void float_function(Machine& machine, const Op& op) {
+void float_function(SymbolicMachine& machine, const Op& op) {
   const llvm::StringRef name = llvm::Intrinsic::getBaseName(intrinsic_of(op)).drop_front(5);  // "llvm."
   for (const Leaf& leaf : op.type->leaves) {
     if (leaf.format != FloatFormat::twice && leaf.format != FloatFormat::single)
@@ -250,37 +250,37 @@ void float_function(Machine& machine, const Op& op) {
 
 // ---- memory
 
-void copy_memory(Machine& machine, const Op& op) {
+void copy_memory(SymbolicMachine& machine, const Op& op) {
   machine.copy(*machine.get(op.a), *machine.get(op.b), *machine.get(op.c), op);
 }
 
-void fill_memory(Machine& machine, const Op& op) {
+void fill_memory(SymbolicMachine& machine, const Op& op) {
   machine.fill(*machine.get(op.a), *machine.get(op.b), *machine.get(op.c), op);
 }
 
-void thread_local_address(Machine& machine, const Op& op) {
+void thread_local_address(SymbolicMachine& machine, const Op& op) {
   const auto& call = *llvm::cast<llvm::CallBase>(op.instruction);
   const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(call.getArgOperand(0)->stripPointerCasts());
   if (variable == nullptr) return machine.set_unknown(op, "the address of a thread-local variable");
   machine.set(machine.cells(op.to), machine.thread_pointer + machine.code.image().offset_of(*variable));
 }
 
-void masked_pointer(Machine& machine, const Op& op) {
+void masked_pointer(SymbolicMachine& machine, const Op& op) {
   ExprPool& pool = machine.pool();
   machine.set(machine.cells(op.to), pool.binary(ExprOp::bit_and, machine.expression(machine.get(op.a), 64),
                                                 machine.expression(machine.get(op.b), 64)));
 }
 
 // Compared with what landing pads give (ops_aggregate.cpp).
-void type_number(Machine& machine, const Op& op) {
+void type_number(SymbolicMachine& machine, const Op& op) {
   machine.cells(op.to)[0] = {0, machine.decided_by_path(op.to_bits)};
 }
 
-void constant_zero(Machine& machine, const Op& op) {
+void constant_zero(SymbolicMachine& machine, const Op& op) {
   std::fill_n(machine.cells(op.to), op.type->cells, Cell{});
 }
 
-void object_size(Machine& machine, const Op& op) {
+void object_size(SymbolicMachine& machine, const Op& op) {
   const bool least = machine.get(op.b)->bits != 0;
   machine.set(machine.cells(op.to), least ? 0 : low_bits(op.to_bits));
 }

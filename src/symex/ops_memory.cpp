@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-void address(Machine& machine, const Op& op) {
+void address(SymbolicMachine& machine, const Op& op) {
   const AddressParts& parts = machine.top().code->addresses[op.extra];
   const Cell* base = machine.get(op.a);
   ExprPool& pool = machine.pool();
@@ -42,13 +42,13 @@ void address(Machine& machine, const Op& op) {
   }
 }
 
-void load(Machine& machine, const Op& op) {
+void load(SymbolicMachine& machine, const Op& op) {
   const Cell& at = *machine.get(op.a);
   if (at.expression) return machine.load(at.expression, *op.type, machine.cells(op.to), op);
   machine.load(at.bits, *op.type, machine.cells(op.to), op);
 }
 
-void store(Machine& machine, const Op& op) {
+void store(SymbolicMachine& machine, const Op& op) {
   const Cell& at = *machine.get(op.b);
   if (at.expression) return machine.store(at.expression, *op.type, machine.get(op.a), op);
   machine.store(at.bits, *op.type, machine.get(op.a), op);
@@ -96,13 +96,13 @@ Expr updated(ExprPool& pool, llvm::AtomicRMWInst::BinOp operation, FloatFormat f
   }
 }
 
-Expr update_at(Machine& machine, const Cell& at, unsigned bits, const Op& op,
+Expr update_at(SymbolicMachine& machine, const Cell& at, unsigned bits, const Op& op,
                const std::function<Expr(Expr)>& change) {
   return at.expression ? machine.update(at.expression, bits, op, change)
                        : machine.update(at.bits, bits, op, change);
 }
 
-void update(Machine& machine, const Op& op) {
+void update(SymbolicMachine& machine, const Op& op) {
   const auto& instruction = *llvm::cast<llvm::AtomicRMWInst>(op.instruction);
   const unsigned bits = op.type->leaves.front().bits;
   const Expr operand = machine.expression(machine.get(op.b), bits);
@@ -115,7 +115,7 @@ void update(Machine& machine, const Op& op) {
 }
 
 // A failed exchange writes back what it read (EventKind::update).
-void exchange(Machine& machine, const Op& op) {
+void exchange(SymbolicMachine& machine, const Op& op) {
   const Leaf& value = op.type->leaves[0];
   const Expr expected = machine.expression(machine.get(op.b), value.bits);
   const Expr wanted = machine.expression(machine.get(op.c), value.bits);
@@ -128,13 +128,13 @@ void exchange(Machine& machine, const Op& op) {
   machine.set(machine.cells(op.to) + op.type->leaves[1].cell, same);
 }
 
-void fence(Machine& machine, const Op& op) {
+void fence(SymbolicMachine& machine, const Op& op) {
   Event& event = machine.add_event(EventKind::fence, op.instruction);
   event.order = static_cast<AccessOrder>(op.order);
 }
 
 // Objects whose address nobody else gets to know lie in a region of their own, by frames.
-void stack_object(Machine& machine, const Op& op) {
+void stack_object(SymbolicMachine& machine, const Op& op) {
   const auto& object = *llvm::cast<llvm::AllocaInst>(op.instruction);
   const llvm::DataLayout& layout = object.getModule()->getDataLayout();
   uint64_t size = layout.getTypeAllocSize(object.getAllocatedType());

@@ -36,7 +36,7 @@ std::string function_text(const llvm::CallBase& call) {
   return callee != nullptr ? readable_name(*callee) : "assembly";
 }
 
-const Effects* effects_of(Machine& machine, const llvm::CallBase& call) {
+const Effects* effects_of(SymbolicMachine& machine, const llvm::CallBase& call) {
   return machine.code.plan().call(call).info.effects;
 }
 
@@ -64,7 +64,7 @@ Op with_shared_memory(const Op& op) {
   return out;
 }
 
-void copy_block(Machine& machine, const Op& op) {
+void copy_block(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const BlockCall which = *block_call(name_of(call));
   const auto argument = [&](int number) -> const Cell& {
@@ -90,18 +90,18 @@ void copy_block(Machine& machine, const Op& op) {
 // ---- strings
 
 // One byte, an event if it is shared.
-Expr read_byte(Machine& machine, uint64_t at, const Op& op) {
+Expr read_byte(SymbolicMachine& machine, uint64_t at, const Op& op) {
   machine.notes.note(at, 1, false, machine.epoch);
   return machine.is_shared(at, 1) ? machine.read_event(at, 1, &op) : machine.read_bytes(at, 1);
 }
 
-bool is_zero(Machine& machine, Expr byte) {
+bool is_zero(SymbolicMachine& machine, Expr byte) {
   return machine.pool().is_constant(byte) && machine.pool().constant_bits(byte) == 0;
 }
 
 // strcpy, stpcpy, strcat, strncpy: up to the first byte that is surely zero. Behind one that may be, strncpy
 // writes zeros if it is, and the others nothing.
-void copy_string(Machine& machine, const Op& op) {
+void copy_string(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const std::string name = name_of(call);
   const bool bounded = name.find("ncpy") != std::string::npos;
@@ -145,7 +145,8 @@ void copy_string(Machine& machine, const Op& op) {
 // ---- comparisons and lengths of what may be expressions
 
 // The difference of the first bytes that differ, as glibc gives it; of strings the zero byte ends both.
-Expr compare_bytes(Machine& machine, uint64_t a, uint64_t b, uint64_t limit, bool strings, const Op& op) {
+Expr compare_bytes(SymbolicMachine& machine, uint64_t a, uint64_t b, uint64_t limit, bool strings,
+                   const Op& op) {
   ExprPool& pool = machine.pool();
   std::vector<std::pair<Expr, Expr>> pairs;
   while (pairs.size() < limit) {
@@ -163,7 +164,7 @@ Expr compare_bytes(Machine& machine, uint64_t a, uint64_t b, uint64_t limit, boo
   return result;
 }
 
-Expr length_of(Machine& machine, uint64_t at, const Op& op) {
+Expr length_of(SymbolicMachine& machine, uint64_t at, const Op& op) {
   ExprPool& pool = machine.pool();
   std::vector<Expr> bytes;
   while (bytes.size() < kLongestComparison) {
@@ -176,7 +177,7 @@ Expr length_of(Machine& machine, uint64_t at, const Op& op) {
   return result;
 }
 
-bool compute_expression(Machine& machine, const Op& op) {
+bool compute_expression(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const std::string name = name_of(call);
   std::vector<uint64_t> arguments;
@@ -202,7 +203,7 @@ bool compute_expression(Machine& machine, const Op& op) {
 // ---- what the host computes
 
 // The bytes behind a pointer that the function reads; none if one of them is not concrete.
-std::optional<std::vector<uint8_t>> bytes_behind(Machine& machine, const llvm::CallBase& call,
+std::optional<std::vector<uint8_t>> bytes_behind(SymbolicMachine& machine, const llvm::CallBase& call,
                                                  const MemoryEffect& effect, uint64_t at, const Op&) {
   const auto argument = [&](int number) {
     const Cell* cell = machine.value(*call.getArgOperand(static_cast<unsigned>(number)));
@@ -243,7 +244,7 @@ std::optional<std::vector<uint8_t>> bytes_behind(Machine& machine, const llvm::C
   return out;
 }
 
-bool compute_on_host(Machine& machine, const Op& op) {
+bool compute_on_host(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const HostFunction function = find_host_function(name_of(call));
   const Effects* effects = effects_of(machine, call);
@@ -270,7 +271,7 @@ bool compute_on_host(Machine& machine, const Op& op) {
   return true;
 }
 
-void compute_call(Machine& machine, const Op& op) {
+void compute_call(SymbolicMachine& machine, const Op& op) {
   if (!compute_on_host(machine, op) && !compute_expression(machine, op)) unknown_call(machine, op);
 }
 
@@ -289,10 +290,10 @@ std::optional<PrintCall> print_call(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-void print_string(Machine& machine, const Op& op) {
+void print_string(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const PrintCall which = *print_call(name_of(call));
-  std::vector<PrintfArgument> arguments;
+  std::vector<HostArgument> arguments;
   std::vector<uint64_t> numbers;
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     const llvm::Value& argument = *call.getArgOperand(i);
@@ -325,7 +326,7 @@ bool is_mathematics(const llvm::CallBase& call) {
   return llvm::all_of(call.args(), [&](const llvm::Use& use) { return use->getType() == call.getType(); });
 }
 
-void mathematics(Machine& machine, const Op& op) {
+void mathematics(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const unsigned bits = op.type->leaves.front().bits;
   const auto argument = [&](unsigned i) {
@@ -344,7 +345,7 @@ bool is_string_copy(llvm::StringRef name) {
 
 }  // namespace
 
-void release_call(Machine& machine, const Op& op) {
+void release_call(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const int pointer = effects_of(machine, call)->allocation_pointer;
   const std::optional<uint64_t> at =
@@ -354,7 +355,7 @@ void release_call(Machine& machine, const Op& op) {
   if (at && *at != 0) machine.release_block(*at);
 }
 
-void unknown_call(Machine& machine, const Op& op) {
+void unknown_call(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   if (const Effects* effects = effects_of(machine, call)) {
     if (effects->sets_errno) machine.forget_error();
@@ -369,7 +370,7 @@ void unknown_call(Machine& machine, const Op& op) {
     machine.set_unknown(op, fmt::format("the result of {}", function_text(call)));
 }
 
-std::optional<std::string> string_at(Machine& machine, uint64_t at, uint64_t limit) {
+std::optional<std::string> string_at(SymbolicMachine& machine, uint64_t at, uint64_t limit) {
   std::string out;
   for (; out.size() < limit; ++at) {
     uint8_t byte = 0;

@@ -21,15 +21,15 @@ bool is_semaphore(EventKind kind) {
 
 HandlerEffects effects_of_handlers(const SymbolicInput& input, CodeCache& code) {
   HandlerEffects out;
-  const Machine::Known nothing;
+  const SymbolicMachine::Known nothing;
   for (const RecordedThreadLog& each : input.handlers) {
     // What they read is not what it was when they ran: only the places where they write matter. Addresses that
     // come from memory are in the log.
     ApproximationList approximations;
-    Machine machine(code, SymbolicMemory([&](uint64_t page, auto bytes, auto known) {
-                      input.image.fill(page, bytes, known);
-                    }),
-                    nothing, approximations, 0);
+    SymbolicMachine machine(code, SymbolicMemory([&](uint64_t page, auto bytes, auto known) {
+                              input.image.fill(page, bytes, known);
+                            }),
+                            nothing, approximations, 0);
     machine.thread_pointer = each.log.head().tls;
     machine.stack_high = each.log.head().stack_high;
     ThreadInterpreter interpreter(machine,

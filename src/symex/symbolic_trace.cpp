@@ -29,7 +29,7 @@ std::string maker_of(const std::string& name) {
 struct ThreadRun {
   std::optional<SymbolicMemory> memory;
   ThreadOrigin origin;
-  std::unique_ptr<Machine> machine;
+  std::unique_ptr<SymbolicMachine> machine;
   std::string error;
   DecodeEnd end;
   std::optional<SyncEntry> pending;
@@ -41,7 +41,8 @@ struct ThreadRun {
 class Pass {
  public:
   using Ends = std::vector<std::optional<DecodeEnd>>;  // of logs, once they are known
-  Pass(const SymbolicInput& input, CodeCache& code, const Machine::Known& known, Ends& ends, unsigned jobs)
+  Pass(const SymbolicInput& input, CodeCache& code, const SymbolicMachine::Known& known, Ends& ends,
+       unsigned jobs)
       : input_(input), code_(code), known_(known), ends_(ends), jobs_(jobs), runs_(input.logs.size()) {
     for (const RecordedThreadLog& each : input.logs)
       lives_.push_back({.maker = maker_of(each.name),
@@ -140,10 +141,10 @@ class Pass {
     const LogFile& log = input_.logs[thread].log;
     run.error.clear();
     run.pending.reset();
-    run.machine = std::make_unique<Machine>(code_, std::move(*run.memory), known_, approximations_,
-                                            static_cast<uint32_t>(thread));
+    run.machine = std::make_unique<SymbolicMachine>(code_, std::move(*run.memory), known_, approximations_,
+                                                    static_cast<uint32_t>(thread));
     run.memory.reset();
-    Machine& machine = *run.machine;
+    SymbolicMachine& machine = *run.machine;
     machine.trace.name = input_.logs[thread].name;
     machine.thread_pointer = log.head().tls;
     machine.stack_high = log.head().stack_high;
@@ -178,7 +179,7 @@ class Pass {
   }
 
   // The first thread finds memory as it was before the program.
-  void forget_unwritten(Machine& machine) {
+  void forget_unwritten(SymbolicMachine& machine) {
     for (auto first = known_.unwritten.begin(); first != known_.unwritten.end();) {
       uint64_t end = *first + 1;
       auto last = std::next(first);
@@ -205,7 +206,7 @@ class Pass {
 
   const SymbolicInput& input_;
   CodeCache& code_;
-  const Machine::Known& known_;
+  const SymbolicMachine::Known& known_;
   Ends& ends_;
   unsigned jobs_;
   std::vector<ThreadRun> runs_;
@@ -243,7 +244,7 @@ class ImageBytes {
 };
 
 // `more`: objects that are accessed at addresses which are known later only.
-void add_initial_bytes(ImageBytes& image, const Machine::Objects& more, Trace& trace) {
+void add_initial_bytes(ImageBytes& image, const SymbolicMachine::Objects& more, Trace& trace) {
   const auto add = [&](uint64_t begin, uint64_t size) {
     for (uint64_t at = begin; at < begin + size; ++at)
       if (const uint8_t byte = image.byte(at)) trace.initial[at] = byte;
@@ -254,8 +255,9 @@ void add_initial_bytes(ImageBytes& image, const Machine::Objects& more, Trace& t
   for (const auto& [begin, size] : more) add(begin, size);
 }
 
-Machine::Objects pointer_targets(const ProgramImage& program, ImageBytes& image,
-                                 const Machine::Objects& objects, std::span<const ThreadRun> runs) {
+SymbolicMachine::Objects pointer_targets(const ProgramImage& program, ImageBytes& image,
+                                         const SymbolicMachine::Objects& objects,
+                                         std::span<const ThreadRun> runs) {
   constexpr uint64_t kLargest = 1 << 20;
   const auto object_at = [&](uint64_t address) -> TargetObject {
     if (const llvm::GlobalVariable* variable = program.variable_at(address)) {
@@ -292,7 +294,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       return damaged(each.name, each.log.damage().front().text(), "");
   CodeCache code(input.program, input.plan, input.image);
   const HandlerEffects handlers = effects_of_handlers(input, code);
-  Machine::Known known{.shared = handlers.written, .by_handlers = handlers.written};
+  SymbolicMachine::Known known{.shared = handlers.written, .by_handlers = handlers.written};
   Pass::Ends log_ends(input.logs.size());
   ImageBytes image(input.image);
   while (true) {
@@ -308,7 +310,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       origins.back().stack_low = head.stack_low;
       origins.back().stack_high = head.stack_high;
     }
-    Machine::Known next = known;
+    SymbolicMachine::Known next = known;
     next.blocks.clear();
     add_shared(notes, origins, next.shared);
     bool missed = false, asked = false;
@@ -321,7 +323,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       missed |= run.machine->misses_object();
       asked |= run.machine->asks_for_blocks();
     }
-    const Machine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
+    const SymbolicMachine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
     for (const auto& [begin, size] : targets) next.shared.add(begin, size);
     const bool more = next.shared.count() != known.shared.count() || next.releases != known.releases ||
                       next.unwritten.size() != known.unwritten.size() ||
@@ -350,7 +352,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
             .exit = ExitCode::environment};
       if (run.end.kind == DecodeEnd::Kind::damaged || run.end.kind == DecodeEnd::Kind::begins_late)
         return damaged(input.logs[i].name, input.logs[i].log.file(), run.end.text);
-      Machine& machine = *run.machine;
+      SymbolicMachine& machine = *run.machine;
       statistics.instructions += machine.instructions;
       statistics.mismatches += machine.mismatches;
       if (statistics.first_mismatch.empty()) statistics.first_mismatch = machine.first_mismatch;

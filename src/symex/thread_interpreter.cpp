@@ -68,7 +68,7 @@ void ThreadInterpreter::reach_callback() {
   machine_.forget_below_frames();
   forget_written(
       *llvm::cast<llvm::CallBase>(next_op().instruction), [](const MemoryEffect&) { return true; },
-      first ? Machine::kMostForgotten : kMostAgain);
+      first ? SymbolicMachine::kMostForgotten : kMostAgain);
 }
 
 void ThreadInterpreter::pass_arguments(const llvm::CallBase& call, const FunctionOps& callee) {
@@ -138,7 +138,7 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
   if (by == LeftBy::returned && machine_.frames.empty()) ended_itself_ = true;
   if (by != LeftBy::returned || machine_.frames.empty()) return;
   if (entered_by != EnteredBy::call && entered_by != EnteredBy::pointer) return;
-  Machine::Frame& frame = machine_.top();
+  SymbolicMachine::Frame& frame = machine_.top();
   const Op& call = frame.code->ops[frame.next];
   machine_.at(call.instruction);
   if (call.type->cells == result.size()) std::copy(result.begin(), result.end(), machine_.cells(call.to));
@@ -155,7 +155,7 @@ void ThreadInterpreter::block(BlockId id) {
   }
   const llvm::BasicBlock& block = machine_.code.program().block(id);
   if (machine_.frames.empty()) return lose("a block runs where no function does");
-  Machine::Frame& frame = machine_.top();
+  SymbolicMachine::Frame& frame = machine_.top();
   const BlockCode* before = frame.block;
   if (before != nullptr) {
     finish_block(block);
@@ -464,7 +464,7 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
 
 void ThreadInterpreter::returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) {
   if (!active() || machine_.frames.empty()) return;
-  Machine::Frame& frame = machine_.top();
+  SymbolicMachine::Frame& frame = machine_.top();
   if (entry.returns == 0) {
     if (!stand_at(call, Stop::call)) return;
   } else {
@@ -499,7 +499,7 @@ void ThreadInterpreter::advance() {
   constexpr uint64_t kKnownBefore = 16;
   if (!around_.death || blocks_ + kKnownBefore < around_.last_block) return machine_.run_to_stop();
   const bool is_certain = blocks_ < around_.last_block;
-  Machine::Frame& frame = machine_.top();
+  SymbolicMachine::Frame& frame = machine_.top();
   for (; next_op().stop == Stop::none; ++frame.next) {
     const Op& op = next_op();
     machine_.at(op.instruction);

@@ -40,7 +40,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
     };
     std::optional<Death> death;
   };
-  ThreadInterpreter(Machine& machine, Surroundings surroundings)
+  ThreadInterpreter(SymbolicMachine& machine, Surroundings surroundings)
       : machine_(machine), around_(std::move(surroundings)) {}
 
   bool lost() const { return lost_; }  // the program and the recording do not fit
@@ -87,7 +87,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   void set_result(const llvm::CallBase& call, const ReturnedEntry& entry);
   void reach_callback();
   void forget_written(const llvm::CallBase& call, llvm::function_ref<bool(const MemoryEffect&)> which,
-                      uint64_t most = Machine::kMostForgotten);
+                      uint64_t most = SymbolicMachine::kMostForgotten);
   void apply_effects(const llvm::CallBase& call, const ReturnedEntry& entry);
   std::optional<uint64_t> argument(const llvm::CallBase& call, int number);
   std::optional<uint64_t> amount(const llvm::CallBase& call, const Extent& extent);
@@ -114,7 +114,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   void took_signal(const llvm::CallBase& call, const ReturnedEntry& returned);
   void took(heddle_sync_kind kind);
 
-  Machine& machine_;
+  SymbolicMachine& machine_;
   Surroundings around_;
   std::vector<Cell> phi_values_;  // on their way
   std::vector<EnteredBy> entered_;

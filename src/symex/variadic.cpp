@@ -12,7 +12,7 @@ constexpr uint64_t kListSize = 24;
 
 }  // namespace
 
-VariadicArguments collect_variadic(Machine& machine, const llvm::CallBase& call) {
+VariadicArguments collect_variadic(SymbolicMachine& machine, const llvm::CallBase& call) {
   VariadicArguments out;
   uint32_t general = 0, vector = 0;
   uint64_t overflow = 0;
@@ -61,7 +61,7 @@ VariadicArguments collect_variadic(Machine& machine, const llvm::CallBase& call)
   return out;
 }
 
-void begin_variadic(Machine& machine, const Op& op) {
+void begin_variadic(SymbolicMachine& machine, const Op& op) {
   const std::optional<uint64_t> list = machine.address(*machine.get(op.a), op);
   if (!list) return;
   const uint64_t area = machine.new_stack_object(kSaveArea, 16),
@@ -82,7 +82,7 @@ void begin_variadic(Machine& machine, const Op& op) {
   machine.tell_bytes(*list, kListSize);
 }
 
-void copy_variadic(Machine& machine, const Op& op) {
+void copy_variadic(SymbolicMachine& machine, const Op& op) {
   const std::optional<uint64_t> to = machine.address(*machine.get(op.a), op);
   const std::optional<uint64_t> from = machine.address(*machine.get(op.b), op);
   if (to && from) machine.copy(*to, *from, kListSize, op);

@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-void begin_variadic(Machine& machine, const Op& op);
-void copy_variadic(Machine& machine, const Op& op);
+void begin_variadic(SymbolicMachine& machine, const Op& op);
+void copy_variadic(SymbolicMachine& machine, const Op& op);
 // The arguments of a call behind the named ones, kept for begin_variadic() in the frame on top; `call` was made
 // by the frame below.
 struct VariadicArguments {
@@ -22,6 +22,6 @@ struct VariadicArguments {
   std::vector<Part> overflow;
   uint32_t general_used = 0, vector_used = 0;  // by named arguments
 };
-VariadicArguments collect_variadic(Machine& machine, const llvm::CallBase& call);
+VariadicArguments collect_variadic(SymbolicMachine& machine, const llvm::CallBase& call);
 
 }  // namespace heddle
