@@ -25,6 +25,20 @@ SourcePlace place_of(const llvm::DILocation& location, const llvm::Function& fun
   return place;
 }
 
+bool has_line(const llvm::Instruction& instruction) {
+  return instruction.getDebugLoc() && instruction.getDebugLoc().getLine() != 0;
+}
+
+// Optimisers leave what they moved or merged without a line. A reader is helped more by the line of what stands
+// beside it: the next instruction of the block, which mostly uses its value, or else the one before.
+const llvm::DILocation* location_of(const llvm::Instruction& instruction) {
+  for (const llvm::Instruction* at = &instruction; at != nullptr; at = at->getNextNode())
+    if (has_line(*at)) return at->getDebugLoc().get();
+  for (const llvm::Instruction* at = &instruction; at != nullptr; at = at->getPrevNode())
+    if (has_line(*at)) return at->getDebugLoc().get();
+  return instruction.getDebugLoc().get();
+}
+
 // System headers, and library models under the name that src/CMakeLists.txt compiles them with.
 bool is_library(const std::string& file) {
   return file.starts_with("/usr/") || file.starts_with("<library model>/");
@@ -40,7 +54,7 @@ std::string SourcePlace::text() const {
 std::vector<SourcePlace> source_places(const llvm::Instruction& instruction) {
   std::vector<SourcePlace> places;
   const llvm::Function& function = *instruction.getFunction();
-  for (const llvm::DILocation* at = instruction.getDebugLoc().get(); at != nullptr; at = at->getInlinedAt())
+  for (const llvm::DILocation* at = location_of(instruction); at != nullptr; at = at->getInlinedAt())
     places.push_back(place_of(*at, function));
   if (places.empty())
     places.push_back({.file = {}, .line = 0, .column = 0, .function = readable_name(function)});

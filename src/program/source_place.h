@@ -19,7 +19,8 @@ struct SourcePlace {
   std::string text() const;  // "file:line" or "function" or "?"
 };
 
-// Where the instruction stands, innermost first; more than one place when it was inlined.
+// Where the instruction stands, innermost first; more than one place when it was inlined. Of an instruction
+// without a line (moved or merged by the optimiser) the place of the one beside it.
 std::vector<SourcePlace> source_places(const llvm::Instruction& instruction);
 SourcePlace source_place(const llvm::Instruction& instruction);
 

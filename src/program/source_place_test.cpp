@@ -10,13 +10,16 @@
 namespace heddle {
 namespace {
 
-// A store of user code, one inlined from a system header into main at line 7, one without a location.
+// A store of user code, one inlined from a system header into main at line 7, one without a location; a block
+// without any.
 constexpr const char* kModule = R"(
 define void @main(ptr %p) !dbg !4 {
   store i32 1, ptr %p, !dbg !5
   store i32 2, ptr %p, !dbg !7
   store i32 3, ptr %p
-  ret void, !dbg !5
+  br label %end, !dbg !5
+end:
+  ret void
 }
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!9}
@@ -61,9 +64,13 @@ TEST_F(SourcePlaceTest, InlinedCodeHasAllItsPlaces) {
   EXPECT_EQ(user_place(*list_[1]).text(), "/home/user/src/main.c:7");
 }
 
-TEST_F(SourcePlaceTest, WithoutALocationTheFunctionIsNamed) {
-  EXPECT_FALSE(source_place(*list_[2]).known());
-  EXPECT_EQ(source_place(*list_[2]).text(), "main");
+TEST_F(SourcePlaceTest, WithoutALocationTheNextInstructionsIsTaken) {
+  EXPECT_EQ(source_place(*list_[2]).text(), "/home/user/src/main.c:5");
+}
+
+TEST_F(SourcePlaceTest, InABlockWithoutLocationsTheFunctionIsNamed) {
+  EXPECT_FALSE(source_place(*list_[4]).known());
+  EXPECT_EQ(source_place(*list_[4]).text(), "main");
 }
 
 TEST(ShortName, LeavesOutArguments) {
