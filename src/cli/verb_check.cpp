@@ -237,7 +237,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   if (!given.shorten_time.empty()) shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
   ControlSetup setup = HEDDLE_TRY(setup_command(given.command, given.control.environment));
   HEDDLE_TRY(given.control.apply(setup.launch));
-  setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
+  HEDDLE_TRY(set_input(setup.launch, given.control.input));
   HEDDLE_TRY(check_output(given.output));
   HEDDLE_TRY(check_report_folder(given.report));
   options.output_sites = output_calls(setup.program->program());

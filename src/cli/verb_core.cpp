@@ -170,7 +170,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
 
   ControlSetup setup = HEDDLE_TRY(setup_command(given.command, given.control.environment));
   HEDDLE_TRY(given.control.apply(setup.launch));
-  setup.launch.input = HEDDLE_TRY(open_input(given.control.input));
+  HEDDLE_TRY(set_input(setup.launch, given.control.input));
   HEDDLE_TRY(check_output(given.output));
   const InterruptGuard guard;
   ProgressLine line(!common.quiet && !common.json);

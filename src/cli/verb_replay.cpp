@@ -64,11 +64,11 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
       HEDDLE_TRY(setup_schedule(schedule, options.program.empty() ? "" : options.program.front()));
   RunRules rules = HEDDLE_TRY(options.control.rules());
   rules.memory_model = schedule.header.memory_model;
+  HEDDLE_TRY(set_input(setup.launch, options.control.input));
   if (options.gdb || !options.gdb_commands.empty())
     return replay_in_gdb(schedule, setup, rules, options.gdb_commands);
   HEDDLE_TRY(options.control.apply(setup.launch));
   setup.launch.renewal = std::max(setup.launch.renewal, Renewal::fork);
-  setup.launch.input = HEDDLE_TRY(open_input(options.control.input));
 
   const InterruptGuard guard;
   LaunchOptions shown = setup.launch;

@@ -44,7 +44,7 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   ControlSetup setup =
       HEDDLE_TRY(setup_schedule(schedule, options.program.empty() ? "" : options.program.front()));
   HEDDLE_TRY(options.control.apply(setup.launch));
-  setup.launch.input = HEDDLE_TRY(open_input(options.control.input));
+  HEDDLE_TRY(set_input(setup.launch, options.control.input));
   ReportOptions report_options{.rules = HEDDLE_TRY(options.control.rules()), .schedule_file = options.what};
   if (!options.time.empty()) report_options.time = HEDDLE_TRY(parse_duration(options.time));
 

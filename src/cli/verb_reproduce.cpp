@@ -284,8 +284,8 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   line.show("following each thread");
   const Recorded recorded = HEDDLE_TRY(load(folder, given));
   const ReproduceOptions options = HEDDLE_TRY(reproduce_options(given, recorded.info));
-  ControlSetup setup = HEDDLE_TRY(setup_recording(recorded.info, given.solve.program));
-  setup.launch.input = HEDDLE_TRY(open_input(given.input));
+  ControlSetup setup = HEDDLE_TRY(setup_recording(recorded.info, recorded.folder, given.solve.program));
+  HEDDLE_TRY(set_input(setup.launch, given.input));
   ProgramExecutor executor(*setup.program, setup.launch);
   std::string output = given.output;
   ReproduceEvents events;

@@ -77,10 +77,10 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   setup.launch.renewal = Renewal::start;
   setup.launch.output = common.json ? TargetOutput::show_apart : TargetOutput::show;
   HEDDLE_TRY(options.control.apply(setup.launch));
-  if (options.control.input.empty())
+  if (options.control.input.empty() && setup.launch.input_name.empty())
     setup.launch.inherit_input = true;
   else
-    setup.launch.input = HEDDLE_TRY(open_input(options.control.input));
+    HEDDLE_TRY(set_input(setup.launch, options.control.input));
 
   if (!options.output.empty()) HEDDLE_TRY(check_output(options.output));
 

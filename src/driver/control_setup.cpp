@@ -79,6 +79,7 @@ Result<ControlSetup> setup_schedule(const Schedule& schedule, const fs::path& pr
   setup.launch.command = header.command;
   setup.launch.folder = header.folder;
   setup.launch.environment = header.environment;
+  setup.launch.input_name = header.input;
   std::error_code ignored;
   if (!fs::is_directory(header.folder, ignored)) {
     if (program.empty())
@@ -107,11 +108,13 @@ Result<ControlSetup> setup_schedule(const Schedule& schedule, const fs::path& pr
   return setup;
 }
 
-Result<ControlSetup> setup_recording(const RecordingInfo& info, const fs::path& program) {
+Result<ControlSetup> setup_recording(const RecordingInfo& info, const fs::path& folder,
+                                     const fs::path& program) {
   ControlSetup setup;
   setup.launch.command = info.command;
   setup.launch.folder = info.folder;
   std::error_code ignored;
+  if (fs::exists(folder / kInputFile, ignored)) setup.launch.input_name = fs::absolute(folder / kInputFile);
   if (!fs::is_directory(info.folder, ignored)) {
     if (program.empty())
       return Error{.what = "the folder that the recording names is not there",
@@ -158,6 +161,30 @@ Result<int> open_input(const std::string& name) {
   Result<int> copy = copy_to_memory(file, name);
   ::close(file);
   return copy;
+}
+
+// Of an ordinary file that heddle reads from its start.
+static std::string own_input_name() {
+  std::error_code none;
+  const fs::path name = fs::read_symlink("/proc/self/fd/0", none);
+  return fs::is_regular_file(name, none) && ::lseek(0, 0, SEEK_CUR) == 0 ? name.string() : "";
+}
+
+Result<void> set_input(LaunchOptions& launch, const std::string& given) {
+  std::string& name = launch.input_name;
+  if (!given.empty() || name.empty()) {
+    name = given.empty() ? own_input_name() : given == "-" ? "" : fs::absolute(given).string();
+    launch.input = HEDDLE_TRY(open_input(given));
+    return {};
+  }
+  Result<int> opened = open_input(name);
+  if (!opened) {
+    opened.error().why = "it was the program's standard input";
+    opened.error().next = "give that input again: --stdin FILE";
+    return opened.error();
+  }
+  launch.input = *opened;
+  return {};
 }
 
 Result<void> check_output(const fs::path& file) {

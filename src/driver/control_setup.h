@@ -26,15 +26,18 @@ Result<ControlSetup> setup_command(const std::vector<std::string>& command,
 // schedule says. The error of a schedule that belongs to another program names both identities.
 Result<ControlSetup> setup_schedule(const Schedule& schedule, const std::filesystem::path& program);
 
-// The command of a recording, in its folder, with its environment if the program asks for it. `program` as
-// above.
-Result<ControlSetup> setup_recording(const RecordingInfo& info, const std::filesystem::path& program);
+// The command of the recording in `folder`, where it ran then, with its environment if the program asks for it, and
+// its standard input. `program` as above.
+Result<ControlSetup> setup_recording(const RecordingInfo& info, const std::filesystem::path& folder,
+                                     const std::filesystem::path& program);
 
 Result<Schedule> load_schedule(const std::filesystem::path& file);
 
 // A file with all of it, which each run reads from its start. "-" is heddle's standard input; empty: standard
 // input if it is an ordinary file, else nothing. Returns -1 for nothing.
 Result<int> open_input(const std::string& name);
+// What controlled runs read: the file that the user gives, or else the one that schedule or recording name.
+Result<void> set_input(LaunchOptions& launch, const std::string& given);
 
 // Can a schedule be written there? Asked before much time is spent. Empty: in the current folder.
 Result<void> check_output(const std::filesystem::path& file);

@@ -174,6 +174,10 @@ Error launch_for_gdb(const std::string& spec_file) {
   if (base == MAP_FAILED) return system_error("the memory file is not there", "");
   auto* block = static_cast<heddle_control_block*>(base);
   if (block->answer == block->request) ++block->request;
+  if (!spec->input.empty()) {
+    const int input = ::open(spec->input.c_str(), O_RDONLY);
+    if (input < 0 || ::dup2(input, 0) != 0) return system_error("cannot open the input", spec->input);
+  }
   return become_target(*spec, kInherited);
 }
 

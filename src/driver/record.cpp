@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/version.h"
 #include "driver/flow_replay.h"
+#include "driver/input_tee.h"
 #include "driver/record_inputs.h"
 #include "driver/recording_summary.h"
 #include "program/effects.h"
@@ -43,6 +44,16 @@ RecordingHost this_host() {
   if (::sched_getaffinity(0, sizeof processors, &processors) == 0)
     host.processors = static_cast<uint64_t>(CPU_COUNT(&processors));
   return host;
+}
+
+bool is_stream(int descriptor) {
+  struct stat status{};
+  return ::fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+bool is_ordinary(int descriptor) {
+  struct stat status{};
+  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 std::vector<std::string> environment() {
@@ -126,21 +137,32 @@ class Recorder {
     HEDDLE_TRY(write_recording_info(info, made.path()));
     if (info.options.flow) HEDDLE_TRY(write_flow_plan(made.path(), info.options, false));
 
+    const int input = std::max(options_.input, 0);
+    const off_t begin = options_.input < 0 ? ::lseek(0, 0, SEEK_CUR) : 0;  // of an ordinary file
+    std::optional<InputTee> tee;
+    if (info.options.inputs && is_stream(input))
+      tee.emplace(HEDDLE_TRY(InputTee::start(input, made.path() / kInputFile)));
     const RunEnd end = HEDDLE_TRY(run_recorded({.executable = program_.variant(),
                                                 .command = options_.command,
                                                 .folder = made.path(),
-                                                .input = options_.input,
+                                                .input = tee ? tee->reader() : options_.input,
                                                 .output_to_error = options_.output_to_error,
                                                 .hang_timeout = hang_timeout(),
                                                 .deadline = deadline_,
                                                 .fixed_addresses = info.options.flow},
                                                process));
     complete_info(info, end, process, made.path());
+    if (tee)
+      if (const std::string problem = tee->finish(); !problem.empty())
+        info.notes.push_back("standard input is not kept as a whole: " + problem);
     ++result_.state.runs;
     result_.state.elapsed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
     const bool last = is_last(end);
     const bool keep = info.failure || end.kind == RunEnd::Kind::interrupted || (last && options_.keep_passing);
     if (keep) {
+      if (info.options.inputs && is_ordinary(input))
+        if (const auto kept = keep_standard_input(input, begin, made.path()); !kept)
+          info.notes.push_back("standard input is not kept: " + kept.error().what);
       const Result<void> written = complete_files(info, process, made.path());
       result_.folder = HEDDLE_TRY(publish(made, options_, program_.executable().filename()));
       if (!written) result_.unwritten = written.error();

@@ -29,6 +29,15 @@ struct Files {
   }
 };
 
+Result<void> write_all(int to, std::string_view bytes, const fs::path& target) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(to, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return system_error("cannot write", target);
+    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return {};
+}
+
 // Sets state and checksum; the copy is to have the name file.copy.
 Result<void> copy_input(const heddle_record_file& then, const fs::path& inputs, RecordedFile& file) {
   Files files;
@@ -59,11 +68,7 @@ Result<void> copy_input(const heddle_record_file& then, const fs::path& inputs, 
     if (got == 0) break;
     hash.update(std::string_view(block.data(), static_cast<size_t>(got)));
     size += static_cast<uint64_t>(got);
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t n = ::write(files.to, block.data() + done, static_cast<size_t>(got - done));
-      if (n < 0 && errno != EINTR) return system_error("cannot write", target);
-      if (n > 0) done += n;
-    }
+    HEDDLE_TRY(write_all(files.to, std::string_view(block.data(), static_cast<size_t>(got)), target));
   }
   // It may have been written to meanwhile.
   if (::fstat(files.from, &now) != 0 || !same(now, then) || size != then.size)
@@ -110,6 +115,22 @@ Result<std::vector<RecordedFile>> keep_inputs(const std::vector<heddle_record_fi
     if (file.state != RecordedFile::State::kept) file.copy.clear();
   }
   return out;
+}
+
+Result<void> keep_standard_input(int input, int64_t begin, const fs::path& folder) {
+  const fs::path target = folder / kInputFile;
+  Files files;
+  files.to = ::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (files.to < 0) return system_error("cannot create", target);
+  std::string block(kBlock, '\0');
+  for (off_t at = begin;;) {
+    const ssize_t got = ::pread(input, block.data(), block.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error("cannot read standard input", "");
+    if (got == 0) return {};
+    HEDDLE_TRY(write_all(files.to, std::string_view(block).substr(0, static_cast<size_t>(got)), target));
+    at += got;
+  }
 }
 
 }  // namespace heddle

@@ -19,4 +19,7 @@ Result<std::vector<RecordedFile>> keep_inputs(const std::vector<heddle_record_fi
 // Their names only.
 std::vector<RecordedFile> list_inputs(const std::vector<heddle_record_file>& files);
 
+// Standard input, an ordinary file, from `begin` on.
+Result<void> keep_standard_input(int input, int64_t begin, const std::filesystem::path& folder);
+
 }  // namespace heddle

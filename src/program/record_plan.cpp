@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/StringSet.h>
+#include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -60,10 +61,12 @@ struct Source {
 };
 
 Source source_of(llvm::StringRef name) {
-  if (name == "read" || name == "__read" || name == "readv") return {HEDDLE_SOURCE_descriptor, 0};
-  if (name == "pread" || name == "pread64") return {HEDDLE_SOURCE_offset, 0, 3};
-  if (name == "fread" || name == "fread_unlocked") return {HEDDLE_SOURCE_stream, 3};
-  return {};
+  return llvm::StringSwitch<Source>(name)
+      .Cases("read", "__read", "readv", "__read_chk", {HEDDLE_SOURCE_descriptor, 0})
+      .Cases("pread", "pread64", "__pread_chk", "__pread64_chk", {HEDDLE_SOURCE_offset, 0, 3})
+      .Cases("fread", "fread_unlocked", {HEDDLE_SOURCE_stream, 3})
+      .Cases("__fread_chk", "__fread_unlocked_chk", {HEDDLE_SOURCE_stream, 4})
+      .Default({});
 }
 
 // Extents that can be told after the call.

@@ -26,6 +26,7 @@ constexpr std::string_view kRecordingFile = "recording.json";
 constexpr std::string_view kProcessFile = "process";
 constexpr std::string_view kThreadsFolder = "threads";
 constexpr std::string_view kInputsFolder = "inputs";
+constexpr std::string_view kInputFile = "inputs/stdin";  // standard input, if it was kept
 constexpr std::string_view kEffectsFile =
     "effects.table";  // as it was then: it decides what stands in the logs
 

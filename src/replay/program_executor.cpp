@@ -97,7 +97,8 @@ TargetSpec target_spec(const ControlledProgram& program, const LaunchOptions& op
   return {.executable = program.variant(),
           .argv = options.command,
           .environment = controlled_environment(options.environment),
-          .folder = options.folder};
+          .folder = options.folder,
+          .input = options.input_name};
 }
 
 heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal renewal) {
@@ -227,7 +228,8 @@ ScheduleHeader ProgramExecutor::header_of(const ExecutionPlan& plan, uint64_t se
                         .memory_model = plan.rules.memory_model,
                         .folder = options_.folder,
                         .command = options_.command,
-                        .environment = options_.environment};
+                        .environment = options_.environment,
+                        .input = options_.input_name};
   if (plan.schedule != nullptr) {
     header.strategy = plan.schedule->header.strategy;
     header.seed = plan.schedule->header.seed;

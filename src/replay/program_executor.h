@@ -27,6 +27,7 @@ struct LaunchOptions {
   Substrate substrate = Substrate::fibres;
   Renewal renewal = Renewal::reset;  // to begin with
   int input = -1;                    // descriptor of a file that each run reads from its start; -1: none
+  std::string input_name;            // that file's, absolute, if it has one
   bool inherit_input = false;        // heddle's own standard input
   TargetOutput output = TargetOutput::discard;
   std::chrono::milliseconds patience = std::chrono::seconds(10);

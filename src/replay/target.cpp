@@ -167,6 +167,7 @@ std::string TargetSpec::bytes() const {
   const auto add = [&](const std::string& text) { out.append(text).push_back('\0'); };
   add(executable);
   add(folder);
+  add(input);
   add(std::to_string(argv.size()));
   for (const std::string& text : argv) add(text);
   for (const std::string& text : environment) add(text);
@@ -181,13 +182,14 @@ Result<TargetSpec> TargetSpec::parse(std::string_view bytes) {
     bytes.remove_prefix(end + 1);
   }
   size_t words = 0;
-  if (texts.size() >= 3) std::from_chars(texts[2].data(), texts[2].data() + texts[2].size(), words);
-  if (words == 0 || words > texts.size() - 3) return Error{.what = "this does not say what to start"};
-  const auto argv = texts.begin() + 3, environment = argv + static_cast<ptrdiff_t>(words);
+  if (texts.size() >= 4) std::from_chars(texts[3].data(), texts[3].data() + texts[3].size(), words);
+  if (words == 0 || words > texts.size() - 4) return Error{.what = "this does not say what to start"};
+  const auto argv = texts.begin() + 4, environment = argv + static_cast<ptrdiff_t>(words);
   return TargetSpec{.executable = texts[0],
                     .argv = {argv, environment},
                     .environment = {environment, texts.end()},
-                    .folder = texts[1]};
+                    .folder = texts[1],
+                    .input = texts[2]};
 }
 
 Error become_target(const TargetSpec& spec, int memory_file) {

@@ -31,6 +31,7 @@ struct TargetSpec {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // all of it but HEDDLE_CONTROL
   std::filesystem::path folder;
+  std::filesystem::path input = {};  // standard input of one that gdb starts; empty: gdb's own
 
   // As a file, for another heddle process; any bytes but NUL may occur in the texts.
   std::string bytes() const;

@@ -69,6 +69,7 @@ std::string header_difference(const ScheduleHeader& left, const ScheduleHeader& 
     return text("different folders", words({left.folder}), words({right.folder}));
   if (left.command != right.command)
     return text("different commands", words(left.command), words(right.command));
+  if (left.input != right.input) return text("different inputs", words({left.input}), words({right.input}));
   // Variables are set, not executed: their order is no difference.
   auto mine = left.environment, other = right.environment;
   std::ranges::sort(mine);

@@ -174,6 +174,9 @@ TEST(Difference, NamesTheFirstOne) {
   EXPECT_THAT(difference(left, right)->text,
               HasSubstr("different commands: ./account 'two words' in the first"));
   right = left;
+  right.header.input = "/a";
+  EXPECT_THAT(difference(left, right)->text, HasSubstr("different inputs: '' in the first, /a in the second"));
+  right = left;
   right.header.environment = {"A=1"};
   EXPECT_THAT(difference(left, right)->text, HasSubstr("different environments: nothing in the first, A=1"));
 }

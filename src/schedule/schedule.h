@@ -46,6 +46,7 @@ struct ScheduleHeader {
   std::string folder;                    // where the program runs; absolute
   std::vector<std::string> command;      // argv, any bytes but NUL
   std::vector<std::string> environment;  // NAME=VALUE, on top of the standard environment of controlled runs
+  std::string input;                     // file that each run reads as standard input, absolute; may be empty
   std::string strategy;                  // that made the schedule; may be empty
   std::optional<uint64_t> seed;
   bool prefix = false;             // after the last step the default strategy goes on

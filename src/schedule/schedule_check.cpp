@@ -49,6 +49,7 @@ Answer nul_bytes(const ScheduleHeader& header) {
   if (holds_nul(header.program)) key = "program";
   if (holds_nul(header.folder)) key = "folder";
   if (std::ranges::any_of(header.command, holds_nul)) key = "command";
+  if (holds_nul(header.input)) key = "input";
   if (holds_nul(header.strategy)) key = "strategy";
   if (holds_nul(header.failure)) key = "failure";
   if (key.empty()) return std::nullopt;
@@ -93,6 +94,8 @@ Answer ScheduleChecker::header(const ScheduleHeader& header) {
   if (!is_hex(header.build_id)) return bad_field("build-id", "'build-id' takes hexadecimal digits (0-9, a-f)");
   if (!is_hex(header.values)) return bad_field("values", "'values' takes hexadecimal digits (0-9, a-f)");
   if (!header.folder.starts_with('/')) return bad_field("folder", "'folder' takes an absolute path");
+  if (!header.input.empty() && !header.input.starts_with('/'))
+    return bad_field("input", "'input' takes an absolute path");
   if (header.failure.find_first_of("\r\n") != std::string::npos) {
     return bad_field("failure", "'failure' takes a text of one line");
   }

@@ -83,6 +83,7 @@ class RandomSchedules {
     for (size_t i = below(4) + 1; i > 0; --i) header.command.push_back(text(true));
     for (size_t i = 0, n = below(3); i < n; ++i)
       header.environment.push_back("V" + std::to_string(i) + "=" + text(true));
+    if (below(2) == 0) header.input = "/" + text(true);
     if (below(2) == 0) header.seed = random_();
     header.prefix = below(2) == 0;
     header.failure = one_line();

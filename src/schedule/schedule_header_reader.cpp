@@ -7,7 +7,7 @@
 namespace heddle {
 
 // In the order in which they are written.
-constexpr std::array<ScheduleReader::Field, 13> ScheduleReader::kFields = {{
+constexpr std::array<ScheduleReader::Field, 14> ScheduleReader::kFields = {{
     {"program", true, &ScheduleReader::program},
     {"identity", true, &ScheduleReader::identity},
     {"build-id", false, &ScheduleReader::build_id},
@@ -15,6 +15,7 @@ constexpr std::array<ScheduleReader::Field, 13> ScheduleReader::kFields = {{
     {"folder", true, &ScheduleReader::folder},
     {"command", true, &ScheduleReader::command},
     {"environment", false, &ScheduleReader::environment},
+    {"input", false, &ScheduleReader::input},
     {"strategy", false, &ScheduleReader::strategy},
     {"seed", false, &ScheduleReader::seed},
     {"prefix", false, &ScheduleReader::prefix},
@@ -91,6 +92,11 @@ Result<void> ScheduleReader::command() {
 
 Result<void> ScheduleReader::environment() {
   schedule_.header.environment.push_back(HEDDLE_TRY(value("NAME=VALUE")));
+  return {};
+}
+
+Result<void> ScheduleReader::input() {
+  schedule_.header.input = HEDDLE_TRY(value("the file that is standard input"));
   return {};
 }
 

@@ -30,7 +30,7 @@ class ScheduleReader {
     bool required;
     Result<void> (ScheduleReader::*rule)();
   };
-  static const std::array<Field, 13> kFields;
+  static const std::array<Field, 14> kFields;
 
   Result<void> first_line();
   Result<void> line();
@@ -46,6 +46,7 @@ class ScheduleReader {
   Result<void> folder();
   Result<void> command();
   Result<void> environment();
+  Result<void> input();
   Result<void> strategy();
   Result<void> seed();
   Result<void> prefix();

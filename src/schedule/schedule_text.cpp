@@ -35,6 +35,7 @@ void add_header(std::string& out, const ScheduleHeader& header) {
   }
   if (!command.empty()) add_field(out, "command", command);
   for (const std::string& setting : header.environment) add_word(out, "environment", setting);
+  add_word(out, "input", header.input);
   add_word(out, "strategy", header.strategy);
   if (header.seed) add_field(out, "seed", std::to_string(*header.seed));
   if (header.prefix) add_field(out, "prefix", "yes");
