@@ -99,6 +99,20 @@ bool is_zero(SymbolicMachine& machine, Expr byte) {
   return machine.pool().is_constant(byte) && machine.pool().constant_bits(byte) == 0;
 }
 
+// Up to the first byte that is surely zero, but at most `limit`. Where it may have ended before, the last byte is
+// where this pass left it: if that turns out to be shared, the text goes on there.
+std::vector<Expr> read_text(SymbolicMachine& machine, uint64_t at, uint64_t limit, const Op& op) {
+  std::vector<Expr> bytes;
+  bool certain = true;
+  while (bytes.size() < limit) {
+    bytes.push_back(read_byte(machine, at + bytes.size(), op));
+    if (is_zero(machine, bytes.back())) break;
+    certain &= machine.pool().is_constant(bytes.back());
+  }
+  if (!certain) machine.text_ends[at + bytes.size() - 1] = bytes.size();
+  return bytes;
+}
+
 // strcpy, stpcpy, strcat, strncpy: up to the first byte that is surely zero. Behind one that may be, strncpy
 // writes zeros if it is, and the others nothing.
 void copy_string(SymbolicMachine& machine, const Op& op) {
@@ -115,11 +129,7 @@ void copy_string(SymbolicMachine& machine, const Op& op) {
     for (Expr byte = read_byte(machine, at, op); !is_zero(machine, byte); byte = read_byte(machine, ++at, op))
       if (!machine.pool().is_constant(byte) || at - *to >= kLongestString) return unknown_call(machine, op);
   }
-  std::vector<Expr> bytes;
-  while (bytes.size() < *limit) {
-    bytes.push_back(read_byte(machine, *from + bytes.size(), op));
-    if (is_zero(machine, bytes.back())) break;
-  }
+  std::vector<Expr> bytes = read_text(machine, *from, *limit, op);
   const size_t length = bytes.empty() || !is_zero(machine, bytes.back()) ? bytes.size() : bytes.size() - 1;
   const bool is_certain_end =
       std::all_of(bytes.begin(), bytes.end(), [&](Expr byte) { return machine.pool().is_constant(byte); });
@@ -166,11 +176,7 @@ Expr compare_bytes(SymbolicMachine& machine, uint64_t a, uint64_t b, uint64_t li
 
 Expr length_of(SymbolicMachine& machine, uint64_t at, const Op& op) {
   ExprPool& pool = machine.pool();
-  std::vector<Expr> bytes;
-  while (bytes.size() < kLongestComparison) {
-    bytes.push_back(read_byte(machine, at + bytes.size(), op));
-    if (is_zero(machine, bytes.back())) break;
-  }
+  const std::vector<Expr> bytes = read_text(machine, at, kLongestComparison, op);
   Expr result = pool.constant(bytes.size() - 1, 64);
   for (size_t i = bytes.size(); i-- > 0;)
     result = pool.ite(pool.binary(ExprOp::eq, bytes[i], pool.constant(0, 8)), pool.constant(i, 64), result);

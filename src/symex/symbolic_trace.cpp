@@ -277,6 +277,13 @@ SymbolicMachine::Objects pointer_targets(const ProgramImage& program, ImageBytes
   return PointerTargets(threads, object_at, [&](uint64_t at) { return image.word(at); }).find();
 }
 
+// A text whose last byte became known to be shared goes on behind it, nobody knows how far: as much again as
+// there is already, so that a long one does not take a pass for each byte.
+void share_texts(const std::map<uint64_t, uint64_t>& ends, const SharedBytes& before, SharedBytes& shared) {
+  for (const auto& [end, size] : ends)
+    if (shared.contains(end, 1) && !before.contains(end, 1)) shared.add(end + 1, size);
+}
+
 Error damaged(const std::string& thread, const std::string& where, const std::string& why) {
   return {.what = fmt::format("the recording of thread {} is damaged or cut short", thread),
           .where = where,
@@ -323,6 +330,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       missed |= run.machine->misses_object();
       asked |= run.machine->asks_for_blocks();
     }
+    for (const ThreadRun& run : pass.runs()) share_texts(run.machine->text_ends, known.shared, next.shared);
     const SymbolicMachine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
     for (const auto& [begin, size] : targets) next.shared.add(begin, size);
     const bool more = next.shared.count() != known.shared.count() || next.releases != known.releases ||
