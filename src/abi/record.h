@@ -30,7 +30,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_RECORD_FORMAT 4
+#define HEDDLE_RECORD_FORMAT 5
 #define HEDDLE_RECORD_LOG_MAGIC 0x676f6c656c646468ull       /* "hddlelog" */
 #define HEDDLE_RECORD_PROCESS_MAGIC 0x636f7270656c6468ull /* "hdleproc" */
 #define HEDDLE_RECORD_CHUNK_MAGIC 0x6b6e6863u           /* "chnk" */
@@ -97,8 +97,11 @@ static inline uint64_t heddle_record_checksum(const struct heddle_record_chunk* 
     left -= part;
   }
   uint64_t result = chunk->used + (chunk->sequence << 32) + chunk->stream;
-  for (int i = 0; i < 8; ++i)
-    result = ((result ^ sums[i]) * 0x9e3779b97f4a7c15ull ^ sums_of_sums[i]) * 0xd6e8feb86659fd93ull;
+  for (int i = 0; i < 8; ++i) { /* the shifts: products carry upwards only, so changes of high bits could cancel */
+    result = (result ^ sums[i]) * 0x9e3779b97f4a7c15ull;
+    result = (result ^ result >> 29 ^ sums_of_sums[i]) * 0xd6e8feb86659fd93ull;
+    result ^= result >> 32;
+  }
   return result | 1;
 }
 
@@ -129,6 +132,9 @@ struct heddle_record_log {
   uint32_t looked_at;
   uint32_t pad;
   uint64_t pending_path, pc;
+  /* Over all of the file but this field and what checksums of chunks cover; written by heddle when the recording is
+   * complete. 0: it did not come to that. */
+  uint64_t seal;
 };
 
 /* ---- data entries */

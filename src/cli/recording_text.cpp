@@ -197,9 +197,7 @@ class Text {
       line("  environment left out");
     else
       line("  {} in the environment", counted(info_.environment.size(), "variable"));
-    std::error_code none;
-    if (const auto size = std::filesystem::file_size(summary_.path / kInputFile, none); !none)
-      line("  standard input  {}, kept", size_text(size));
+    if (summary_.input_bytes) line("  standard input  {}, kept", size_text(*summary_.input_bytes));
     for (size_t i = 0; i < shown(info_.files.size()); ++i) {
       const RecordedFile& file = info_.files[i];
       line("  {}  {}, {}", file.path, size_text(file.size), recorded_file_state_name(file.state));

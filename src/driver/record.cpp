@@ -324,12 +324,20 @@ class Recorder {
         info.notes.push_back("the files that the program read are not kept: " + kept.error().what);
     }
     HEDDLE_TRY(process.trim());
+    HEDDLE_TRY(seal_logs(folder));
     HEDDLE_TRY(write_recording_info(info, folder));
     // Without it, readers take the table that they have.
     if (const Result<void> kept = keep_effects(folder); !kept) {
       info.notes.push_back("the effects table is not kept: " + kept.error().what);
       return write_recording_info(info, folder);
     }
+    return {};
+  }
+
+  static Result<void> seal_logs(const fs::path& folder) {
+    std::error_code code;
+    for (const fs::directory_entry& file : fs::directory_iterator(folder / kThreadsFolder, code))
+      if (file.path().extension() == ".log") HEDDLE_TRY(seal_log(file.path()));
     return {};
   }
 

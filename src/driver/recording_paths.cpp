@@ -211,6 +211,7 @@ Result<std::vector<ByteRange>> input_bytes(const RecordedCode& code, const fs::p
   const LogFile::Stream& data = log.data_stream();
   if (end.data_read < data.bytes) add_ranges(data, end.data_read, data.bytes - end.data_read, ranges);
   // Checksums would no longer be right; 0 is none.
+  ranges.push_back({.offset = offsetof(heddle_record_log, seal), .size = sizeof(heddle_record_log::seal)});
   for (const StreamChunk& chunk : data.chunks)
     ranges.push_back(
         {.offset = chunk.file_offset - HEDDLE_RECORD_CHUNK_HEAD + offsetof(heddle_record_chunk, checksum),

@@ -118,6 +118,9 @@ Result<OpenRecording> OpenRecording::open(const fs::path& path) {
 Result<RecordingSummary> summarise_recording(const fs::path& path, const RecordingQuestions& questions) {
   const OpenRecording recording = HEDDLE_TRY(OpenRecording::open(path));
   RecordingSummary out{.path = path, .info = recording.info()};
+  std::error_code none;
+  const uint64_t kept = fs::file_size(recording.folder() / kInputFile, none);
+  if (!none) out.input_bytes = kept;
   // By hardware: the logs are heads only, and there is no process file.
   const bool by_hardware = out.info.variant == kPtVariant;
   const std::optional<heddle_record_process> process =
@@ -174,6 +177,7 @@ Json RecordingSummary::to_json() const {
   json["recording"] = path.string();
   json["logs"] = std::move(log_list);
   json["damage"] = damage;
+  if (input_bytes) json["standard_input_bytes"] = *input_bytes;
   if (!paths.empty()) {
     for (const ThreadPath& path_of_thread : paths) path_list.push_back(path_of_thread.to_json());
     json["paths"] = std::move(path_list);

@@ -49,6 +49,7 @@ struct LogSummary {
 struct RecordingSummary {
   std::filesystem::path path;
   RecordingInfo info;
+  std::optional<uint64_t> input_bytes;  // of standard input, if it was kept
   std::vector<LogSummary> logs;     // by name
   std::vector<std::string> damage;  // each with file and offset
   std::vector<ThreadPath> paths;    // if they were asked for

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <tuple>
 
@@ -133,6 +134,42 @@ void LogFile::find_chunks() {
   const bool was_made = head_.magic != 0 && head_.stop == HEDDLE_RECORD_not_stopped;
   if (was_made && damage_.empty() && (path_.chunks.empty() || data_.chunks.empty()))
     report(size_, "the first chunks are missing");
+  if (head_.seal != 0 && damage_.empty() && head_.seal != seal())
+    report(offsetof(heddle_record_log, seal),
+           "the log is not as it was when the recording was complete: bytes outside of full chunks have changed");
+}
+
+uint64_t LogFile::seal() const {
+  uint64_t hash = size_;
+  const auto add = [&](uint64_t from, uint64_t to) {
+    for (; from < to; from += sizeof hash) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes_.get() + from, std::min<uint64_t>(to - from, sizeof word));
+      hash = (std::rotl(hash, 27) ^ word) * 0x9e3779b97f4a7c15ull;
+    }
+  };
+  constexpr uint64_t kSeal = offsetof(heddle_record_log, seal);
+  if (size_ >= sizeof head_) add(0, kSeal);
+  uint64_t at = std::min<uint64_t>(kSeal + sizeof head_.seal, size_);
+  for (const auto& [from, to] : summed_) {
+    add(at, from);
+    at = to;
+  }
+  add(at, size_);
+  return hash | 1;
+}
+
+Result<void> seal_log(const std::filesystem::path& path) {
+  const LogFile log = HEDDLE_TRY(LogFile::open(path));
+  if (log.head().magic == 0) return {};
+  const uint64_t seal = log.seal();
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return system_error("cannot open", path);
+  const bool written = ::pwrite(fd, &seal, sizeof seal, offsetof(heddle_record_log, seal)) == sizeof seal;
+  const Error error = system_error("cannot write to", path);
+  ::close(fd);
+  if (!written) return error;
+  return {};
 }
 
 // Its size; 0 if there is no chunk here that can be used.
@@ -165,6 +202,7 @@ uint64_t LogFile::take_chunk(uint64_t offset) {
   if (head.checksum != 0 && head.used <= there && head.checksum != heddle_record_checksum(&head, begin + kHead))
     return broken(offsetof(heddle_record_chunk, checksum),
                   fmt::format("its {} bytes are not those that were written", head.used - kHead));
+  if (head.checksum != 0 && head.used <= there) summed_.emplace_back(offset + kHead, offset + head.used);
   if (there < head.size)
     report(size_, fmt::format("the file ends inside a chunk of {} bytes at {}", head.size, offset));
   uint64_t used = head.used - kHead;

@@ -51,6 +51,8 @@ class LogFile {
   };
   const Stream& path_stream() const { return path_; }
   const Stream& data_stream() const { return data_; }
+  // What heddle_record_log::seal of a complete log is to be. Not 0.
+  uint64_t seal() const;
   // Readers from the beginning; this object must stay where it is meanwhile.
   PathBits path() const { return PathBits(path_.chunks); }
   DataBytes data() const { return DataBytes(data_.chunks); }
@@ -69,6 +71,10 @@ class LogFile {
   heddle_record_log head_{};
   Stream path_, data_;
   std::vector<Damage> damage_;
+  std::vector<std::pair<uint64_t, uint64_t>> summed_;  // offsets, from to: what checksums of chunks cover
 };
+
+// Writes its seal into the log: from now on no change of it goes unnoticed.
+Result<void> seal_log(const std::filesystem::path& path);
 
 }  // namespace heddle

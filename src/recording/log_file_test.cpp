@@ -148,6 +148,32 @@ TEST(LogFile, ChecksumsAreChecked) {
   }
 }
 
+TEST(LogFile, SealedLogsShowEveryChange) {
+  LogWriter log;
+  log.bits(0b101, 3);
+  for (int i = 0; i < 100; ++i) log.value(0x1234567, 8);
+  std::string bytes = log.file();
+  const size_t chunk = bytes.find(std::string("\x67\x45\x23\x01", 4)) / kPage * kPage;
+  heddle_record_chunk head;
+  std::memcpy(&head, bytes.data() + chunk, sizeof head);
+  head.checksum = heddle_record_checksum(&head, bytes.data() + chunk + sizeof head);
+  std::memcpy(bytes.data() + chunk, &head, sizeof head);
+  const TempFolder folder = *TempFolder::create();
+  const auto path = folder.path() / "0.log";
+  ASSERT_TRUE(write_file(path, bytes));
+  ASSERT_TRUE(seal_log(path));
+  const std::string sealed = *read_file(path);
+  EXPECT_NE(sealed, bytes);
+  EXPECT_TRUE(read(sealed).damage().empty());
+  for (size_t at = 0; at < sealed.size(); at += at < chunk + 2000 ? 1 : 101) {
+    std::string other = sealed;
+    other[at] ^= 0x10;
+    const Result<LogFile> file = LogFile::from_bytes("0.log", other);
+    EXPECT_TRUE(!file || !file->damage().empty()) << at;
+  }
+  EXPECT_FALSE(read(sealed + std::string(kPage, '\0')).damage().empty());
+}
+
 TEST(LogFile, BrokenHeadOfAChunk) {
   for (const size_t field : {offsetof(heddle_record_chunk, magic), offsetof(heddle_record_chunk, stream),
                              offsetof(heddle_record_chunk, size), offsetof(heddle_record_chunk, used) + 2}) {

@@ -239,7 +239,7 @@ CodeCache::CodeCache(const Program& program, const RecordPlan& plan, const Progr
     if (access.kind != AccessKind::read) shared_writes_.insert(access.instruction);
   }
   for (const ArgumentAccess& access : plan.sharing().argument_accesses)
-    if (access.sharing == Sharing::shared) shared_calls_.insert(access.call);
+    if (access.sharing == Sharing::shared) shared_arguments_[access.call].push_back(&access);
 }
 
 // As src/instrument/control_calls.cpp has it.
@@ -250,7 +250,12 @@ bool CodeCache::counts(const llvm::CallBase& call) const {
   if (info.effects->allocation == AllocationKind::release ||
       info.effects->allocation == AllocationKind::reallocate)
     return true;
-  return shared_calls_.contains(&call);
+  return shared_arguments_.contains(&call);
+}
+
+llvm::ArrayRef<const ArgumentAccess*> CodeCache::shared_arguments(const llvm::CallBase& call) const {
+  const auto found = shared_arguments_.find(&call);
+  return found == shared_arguments_.end() ? llvm::ArrayRef<const ArgumentAccess*>() : found->second;
 }
 
 const FunctionOps& CodeCache::of(const llvm::Function& function) {

@@ -98,6 +98,8 @@ class CodeCache {
   const ProgramImage& image() const { return image_; }
   // Whether controlled runs have an event for what the call does to memory.
   bool counts(const llvm::CallBase& call) const;
+  // Memory behind arguments of it that is not private.
+  llvm::ArrayRef<const ArgumentAccess*> shared_arguments(const llvm::CallBase& call) const;
 
  private:
   class Compiler;
@@ -106,7 +108,7 @@ class CodeCache {
   const RecordPlan& plan_;
   const ProgramImage& image_;
   llvm::DenseSet<const llvm::Instruction*> shared_reads_, shared_writes_;  // that are not private
-  llvm::DenseSet<const llvm::CallBase*> shared_calls_;                     // with arguments that are not
+  llvm::DenseMap<const llvm::CallBase*, llvm::SmallVector<const ArgumentAccess*, 2>> shared_arguments_;
   std::mutex mutex_;
   ValueLayouts layouts_;
   llvm::DenseMap<const llvm::Function*, std::unique_ptr<FunctionOps>> functions_;

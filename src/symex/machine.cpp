@@ -161,7 +161,38 @@ Event& SymbolicMachine::add_event(EventKind kind, const llvm::Instruction* at) {
 
 void SymbolicMachine::pass(const llvm::Instruction& at) {
   ++step;
-  ++occurrences_[&at];
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&at);
+  if (call == nullptr || touches_memory(*call)) ++occurrences_[&at];
+}
+
+// As src/instrument/control_ranges.cpp and the runtime have it: not behind null pointers, and not where all ranges are
+// empty. What is not known is taken to be something.
+bool SymbolicMachine::touches_memory(const llvm::CallBase& call) {
+  const auto is_zero = [&](int number) {
+    const Cell* cell = value(*call.getArgOperand(static_cast<unsigned>(number)));
+    if (cell->expression) return false;
+    const llvm::Type* type = call.getArgOperand(static_cast<unsigned>(number))->getType();
+    const unsigned bits = type->isIntegerTy() ? type->getIntegerBitWidth() : 64;
+    return cell->bits == 0 || (bits < 64 && (cell->bits >> (bits - 1) & 1) != 0);  // an int below zero
+  };
+  const auto is_empty = [&](const ArgumentAccess& access) {
+    if (access.effect == nullptr) return false;
+    if (is_zero(static_cast<int>(access.argument))) return true;
+    const Extent& extent = access.effect->extent;
+    switch (extent.kind) {
+      case Extent::Kind::argument:
+        return is_zero(extent.first);
+      case Extent::Kind::product:
+        return is_zero(extent.first) || is_zero(extent.second);
+      default:
+        return false;
+    }
+  };
+  const CallInfo& info = code.plan().call(call).info;
+  const bool has_own_event = info.cls == CallClass::synchronisation ||
+                             (info.effects != nullptr && info.effects->allocation != AllocationKind::none);
+  const llvm::ArrayRef<const ArgumentAccess*> arguments = code.shared_arguments(call);
+  return has_own_event || arguments.empty() || !llvm::all_of(arguments, [&](const auto* access) { return is_empty(*access); });
 }
 
 void SymbolicMachine::unpass(const Op& op) {

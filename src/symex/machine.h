@@ -200,6 +200,7 @@ class SymbolicMachine {
   // ---- the trace
   // A point at which a controlled run decides who goes on: all events until the next one are one step.
   void pass(const llvm::Instruction& at);
+  bool touches_memory(const llvm::CallBase& call);
   void unpass(const Op& op);  // it turned out to touch nothing
   void stamp(uint64_t tsc);   // of the recording: what was before happened before it, what follows after
   Event& add_event(EventKind kind, const llvm::Instruction* at);

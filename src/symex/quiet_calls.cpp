@@ -61,6 +61,7 @@ std::optional<BlockCall> block_call(llvm::StringRef name) {
 Op with_shared_memory(const Op& op) {
   Op out = op;
   out.reads_shared = out.writes_shared = true;
+  out.counts = false;  // touches_memory has decided
   return out;
 }
 
