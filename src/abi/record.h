@@ -209,7 +209,7 @@ struct heddle_record_process {
   uint64_t keep;    /* bytes of log per thread and stream; 0: all */
   uint64_t chaos_seed;
   /* The failure, written by the thread that fails, which then sets `failed` and waits until heddle has set
-   * `failure_seen` (at most some seconds). */
+   * `failure_seen` (at most some seconds). `failure` none: it is the exit code. */
   uint32_t failed, failure_seen;
   uint32_t failure; /* enum heddle_record_failure */
   int32_t signal, code; /* siginfo */

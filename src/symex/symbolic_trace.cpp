@@ -88,7 +88,10 @@ class Pass {
     if (!has_failed(thread) || end.kind == DecodeEnd::Kind::in_call) return std::nullopt;
     ThreadInterpreter::Surroundings::Death death;
     if (!failure->address.empty()) death.address = std::strtoull(failure->address.c_str(), nullptr, 0);
-    if (failure->place) death.line = failure->place->line;
+    if (failure->place) {
+      death.file = failure->place->file;
+      death.line = failure->place->line;
+    }
     return death;
   }
 

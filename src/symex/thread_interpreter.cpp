@@ -10,6 +10,8 @@
 
 namespace heddle {
 
+static constexpr uint64_t kNearNull = 4096;  // faults below it are of null pointers
+
 void ThreadInterpreter::lose(const std::string& why) {
   if (lost_) return;
   lost_ = true;
@@ -489,6 +491,7 @@ void ThreadInterpreter::end(const DecodeEnd& end) {
   if (!active() || machine_.frames.empty() || machine_.top().block == nullptr) return;
   // What comes before the next thing that would have been told.
   advance();
+  if (active() && around_.death && around_.death->line != 0) go_on_to_death();
   if (active() && exits())
     must_exit_with(*machine_.value(*llvm::cast<llvm::CallBase>(machine_.current())->getArgOperand(0)));
 }
@@ -515,7 +518,6 @@ void ThreadInterpreter::advance() {
 
 // A library function that reads or writes there: how much it does is the business of the call, or unknown.
 bool ThreadInterpreter::dies_in(const llvm::CallBase& call, uint64_t address) {
-  constexpr uint64_t kNear = 4096;
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
       intrinsic != nullptr && !llvm::isa<llvm::AnyMemIntrinsic>(intrinsic))
     return false;
@@ -525,9 +527,30 @@ bool ThreadInterpreter::dies_in(const llvm::CallBase& call, uint64_t address) {
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     if (!call.getArgOperand(i)->getType()->isPointerTy()) continue;
     const auto at = argument(call, static_cast<int>(i));
-    if (at && address - *at < last.value_or(kNear)) return true;
+    if (at && address - *at < last.value_or(kNearNull)) return true;
+    // Behind a null pointer that is not known to be one.
+    Cell pointer = *machine_.value(*call.getArgOperand(i));
+    if (!pointer.expression || address >= kNearNull || !is_where_it_died(call)) continue;
+    const auto distance = distance_from_null(pointer.expression);
+    if (!distance || address - *distance >= last.value_or(kNearNull)) continue;
+    machine_.must_be(Constraint::Kind::fault, &pointer, 64, *distance);
+    return true;
   }
   return false;
+}
+
+// Of a member, if the pointer to its object is null; none if it is an element, of whatever index.
+std::optional<uint64_t> ThreadInterpreter::distance_from_null(Expr address) const {
+  const ExprPool& pool = machine_.pool();
+  uint64_t distance = 0;
+  while (pool.node(address).op == ExprOp::add) {
+    const ExprNode& sum = pool.node(address);
+    const bool first = pool.is_constant(Expr{sum.a});
+    if (!first && !pool.is_constant(Expr{sum.b})) return std::nullopt;
+    distance += pool.constant_bits(Expr{first ? sum.a : sum.b});
+    address = Expr{first ? sum.b : sum.a};
+  }
+  return distance;
 }
 
 bool ThreadInterpreter::dies_at(const Op& op) {
@@ -540,6 +563,9 @@ bool ThreadInterpreter::dies_at(const Op& op) {
     if (!at.expression) return *around_.death->address - at.bits < op.type->bytes;
     const llvm::DebugLoc& where = op.instruction->getDebugLoc();
     if (around_.death->line == 0 || !where || where.getLine() != around_.death->line) return false;
+    // Of several accesses on one line, the member at another distance from a null pointer is not the one.
+    const auto distance = distance_from_null(at.expression);
+    if (*around_.death->address < kNearNull && distance && *distance != *around_.death->address) return false;
     machine_.must_be(Constraint::Kind::fault, &at, 64, *around_.death->address);
     return true;
   }

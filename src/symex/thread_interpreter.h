@@ -36,7 +36,8 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
     // Of the thread that failed: behind the certain blocks it went on up to the instruction that it died of.
     struct Death {
       std::optional<uint64_t> address;  // that was accessed
-      uint32_t line = 0;                // of the source, 0: not known
+      std::string file;                 // of the source
+      uint32_t line = 0;                // 0: not known
     };
     std::optional<Death> death;
   };
@@ -74,6 +75,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
  private:
   void advance();
   bool dies_at(const Op& op);
+  std::optional<uint64_t> distance_from_null(Expr address) const;
   bool dies_in(const llvm::CallBase& call, uint64_t address);
   void must_exit_with(const Cell& code);
   bool active() const { return !lost_ && !done_; }
@@ -93,6 +95,12 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   std::optional<uint64_t> amount(const llvm::CallBase& call, const Extent& extent);
 
   const Cell* made_up_result(const llvm::CallBase& call);
+
+  // ---- last_steps.cpp
+  void go_on_to_death();
+  bool is_where_it_died(const llvm::Instruction& instruction) const;
+  std::optional<unsigned> way_to_death(const llvm::BasicBlock& block, size_t depth) const;
+  const llvm::BasicBlock* next_to_death(const llvm::Instruction& terminator);
 
   // ---- exceptions.cpp
   void note_throw();

@@ -6,13 +6,17 @@
  * status and core file are the real ones. Of several threads that fail the first counts; the others wait for
  * the end.
  *
+ * An exit code other than 0 while other threads live is a failure too: see on_failing_exit.
+ *
  * Assertions and exceptions without a handler end in abort(): their text waits in the thread until its SIGABRT
  * comes.
  */
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -66,6 +70,23 @@ void rt_publish_failure(struct rt_thread* self, int number, const siginfo_t* inf
       memcpy(process->text2, self->text2, sizeof process->text2);
     }
   }
+  RT_ORDER();
+  *(volatile uint32_t*)&process->failed = 1;
+  wait_until_seen(process);
+}
+
+static bool others_live(void) {
+  struct stat tasks;
+  return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 3;
+}
+
+/* The program ends with an exit code that means a failure, and takes its other threads with it wherever they are: heddle
+ * looks at those first, as at any failure. Registered before the exit handlers of the program, so called after them. */
+static void on_failing_exit(int status, void* unused) {
+  (void)unused;
+  struct heddle_record_process* const process = rt.process;
+  if (status == 0 || process == NULL || rt.forked || process->failed != 0 || !others_live()) return;
+  if (rt_self != NULL) memcpy(process->thread, rt_self->name, sizeof process->thread);
   RT_ORDER();
   *(volatile uint32_t*)&process->failed = 1;
   wait_until_seen(process);
@@ -169,5 +190,6 @@ void rt_failure_init(void) {
     if (rt_sigaction(failure_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
       rt_sigaction(failure_signals[i], &ours, NULL);
   }
+  on_exit(on_failing_exit, NULL);
   if (_ZSt13set_terminatePFvvE != NULL) default_terminate = _ZSt13set_terminatePFvvE(on_terminate);
 }
