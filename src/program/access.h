@@ -44,6 +44,7 @@ struct Access {
   bool lent = false;
   // A shared read whose value was written while there was one thread (settled_memory.h).
   bool settled = false;
+  uint32_t memory = 0;  // its class of memory: what accesses of different classes write and read does not meet
 };
 
 // Appends the accesses of one instruction, unjudged (`shared`). memcpy and memmove give the read, then the

@@ -18,9 +18,9 @@ namespace heddle {
 namespace {
 
 // Room for one log entry directly behind it, and a size that can be kept.
-bool loggable(const llvm::Value& value) {
-  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
-  if (instruction == nullptr || instruction->isTerminator() || stored_bytes(*value.getType()) == 0)
+bool loggable(const llvm::Value* value) {
+  const auto* instruction = llvm::dyn_cast_or_null<llvm::Instruction>(value);
+  if (instruction == nullptr || instruction->isTerminator() || stored_bytes(*value->getType()) == 0)
     return false;
   if (llvm::isa<llvm::PHINode>(instruction)) return false;
   return !llvm::isa<llvm::CallBase>(instruction) || llvm::isa<llvm::IntrinsicInst>(instruction);
@@ -30,13 +30,17 @@ bool is_unknown(const Access& access) {
   return access.sharing == Sharing::shared && !access.settled;
 }
 
-// Without optimisation, small objects (iterators, pairs, locks) live in memory: what they hold may have come
-// from shared memory just before.
-bool went_through_memory(const Access& access) {
-  return access.sharing == Sharing::private_stack &&
-         access.instruction->getFunction()->hasFnAttribute(llvm::Attribute::OptimizeNone) &&
-         !llvm::isa<llvm::AllocaInst>(access.pointer);
+bool is_own(Sharing sharing) {
+  return sharing == Sharing::private_stack || sharing == Sharing::private_heap ||
+         sharing == Sharing::thread_local_store;
 }
+
+// What puts values into a class of memory, and what takes them out again by the thread alone.
+struct Memory {
+  std::vector<const llvm::Value*> written;
+  std::vector<uint32_t> copied;  // from these classes
+  bool unknown = false;          // copies of memory that others write
+};
 
 // The graph of the values that addresses follow from.
 class Graph {
@@ -44,30 +48,37 @@ class Graph {
   Graph(const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,
         llvm::function_ref<bool(const llvm::Function&)> recorded)
       : module_(module), effects_(effects), recorded_(recorded) {
-    for (const Access& access : sharing.accesses)
-      if (access.kind != AccessKind::write && (is_unknown(access) || went_through_memory(access)))
-        sources_.insert(access.instruction);
+    for (const Access& access : sharing.accesses) {
+      if (access.kind != AccessKind::write && is_unknown(access)) sources_.insert(access.instruction);
+      if (access.kind != AccessKind::write && is_own(access.sharing))
+        own_reads_[access.instruction] = access.memory;
+    }
     for (const ArgumentAccess& access : sharing.argument_accesses)
       if (access.sharing == Sharing::shared && is_computed(*access.call)) sources_.insert(access.call);
     find_calls();
+    find_memory(sharing);
     for (const llvm::Function& function : module_) {
       if (!followed(function)) continue;
       for (const llvm::Instruction& instruction : llvm::instructions(function)) add_roots(instruction);
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       at_ = i;
-      follow(*values_[i].value);
+      if (values_[i].value != nullptr) {
+        follow(*values_[i].value);
+      } else {
+        follow_memory(memory_[values_[i].memory]);
+      }
     }
   }
 
   llvm::DenseSet<const llvm::Instruction*> cheapest() {
     give_up_roots();
     MinimumCut cut;
-    for (const Node& node : values_) cut.add(loggable(*node.value) ? price(*node.value) : MinimumCut::kNoPrice);
+    for (const Node& node : values_) cut.add(loggable(node.value) ? price(*node.value) : MinimumCut::kNoPrice);
     for (size_t i = 0; i < values_.size(); ++i) {
       const auto vertex = static_cast<MinimumCut::Vertex>(i);
       if (values_[i].is_root) cut.mark_sink(vertex);
-      if (is_source(*values_[i].value)) cut.mark_source(vertex);
+      if (is_source(values_[i])) cut.mark_source(vertex);
       for (const uint32_t user : values_[i].users) cut.connect(vertex, user);
     }
     const std::vector<bool> chosen = cut.solve();
@@ -79,7 +90,8 @@ class Graph {
 
  private:
   struct Node {
-    const llvm::Value* value;
+    const llvm::Value* value = nullptr;
+    uint32_t memory = 0;  // without a value: this class of memory
     bool is_root = false;
     std::vector<uint32_t> users;  // that addresses follow from
   };
@@ -90,6 +102,10 @@ class Graph {
   bool is_source(const llvm::Value& value) const {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
     return instruction != nullptr && sources_.contains(instruction);
+  }
+
+  bool is_source(const Node& node) const {
+    return node.value != nullptr ? is_source(*node.value) : memory_.lookup(node.memory).unknown;
   }
 
   // What it gives follows from its arguments and from memory that it reads: it is not recorded.
@@ -118,6 +134,44 @@ class Graph {
     if (info.cls == CallClass::indirect) return reached_by_pointer_[call.getFunctionType()];
     if (info.cls != CallClass::inside || !followed(*info.callee)) return {};
     return only_callee_ = info.callee;
+  }
+
+  // What is stored, and what is copied from one class to another: by the program and by known functions.
+  void find_memory(const SharingResult& sharing) {
+    for (size_t i = 0; i < sharing.accesses.size(); ++i) {
+      const Access& access = sharing.accesses[i];
+      if (access.kind == AccessKind::read) continue;
+      Memory& memory = memory_[access.memory];
+      if (llvm::isa<llvm::MemTransferInst>(access.instruction)) {
+        const Access& from = sharing.accesses[i - 1];  // append_accesses(): the read, then the write
+        copy(memory, is_unknown(from), from.memory);
+      } else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(access.instruction)) {
+        memory.written.push_back(store->getValueOperand());
+      } else if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(access.instruction)) {
+        memory.written.push_back(update->getValOperand());
+      } else if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(access.instruction)) {
+        memory.written.push_back(exchange->getNewValOperand());
+      }
+    }
+    const auto& arguments = sharing.argument_accesses;
+    for (size_t begin = 0, end = 0; begin < arguments.size(); begin = end) {
+      while (end < arguments.size() && arguments[end].call == arguments[begin].call) ++end;
+      for (size_t to = begin; to < end; ++to) {
+        if (arguments[to].effect == nullptr || !arguments[to].effect->writes) continue;
+        for (size_t from = begin; from < end; ++from)
+          if (from != to)
+            copy(memory_[arguments[to].memory], arguments[from].sharing == Sharing::shared,
+                 arguments[from].memory);
+      }
+    }
+  }
+
+  static void copy(Memory& to, bool unknown, uint32_t from) {
+    if (unknown) {
+      to.unknown = true;
+    } else {
+      to.copied.push_back(from);
+    }
   }
 
   Node* node(const llvm::Value& value) {
@@ -166,13 +220,13 @@ class Graph {
     std::vector<bool> hopeless(values_.size());
     std::vector<uint32_t> open;
     const auto reach = [&](uint32_t number) {
-      if (hopeless[number] || loggable(*values_[number].value)) return;
+      if (hopeless[number] || loggable(values_[number].value)) return;
       hopeless[number] = true;
       values_[number].is_root = false;
       open.push_back(number);
     };
     for (uint32_t i = 0; i < values_.size(); ++i)
-      if (is_source(*values_[i].value)) reach(i);
+      if (is_source(values_[i])) reach(i);
     while (!open.empty()) {
       const uint32_t number = open.back();
       open.pop_back();
@@ -187,16 +241,31 @@ class Graph {
     if (Node* used = node(*value)) used->users.push_back(static_cast<uint32_t>(at_));
   }
 
+  void want_memory(uint32_t memory) {
+    const auto [found, added] = memory_numbers_.try_emplace(memory, static_cast<uint32_t>(values_.size()));
+    if (added) values_.push_back({.memory = memory});
+    values_[found->second].users.push_back(static_cast<uint32_t>(at_));
+  }
+
+  void follow_memory(const Memory& memory) {
+    for (const llvm::Value* value : memory.written) want(value);
+    for (const uint32_t from : memory.copied) want_memory(from);
+  }
+
   void follow(const llvm::Value& value) {
     if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value)) return follow(*argument);
     const auto& instruction = llvm::cast<llvm::Instruction>(value);
     if (is_source(value)) return;
     if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
-      if (const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(load->getPointerOperand())) follow_slot(*slot);
+      const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(load->getPointerOperand());
+      if (slot != nullptr && is_variable(*slot)) return follow_slot(*slot);
+    }
+    if (const auto own = own_reads_.find(&instruction); own != own_reads_.end()) {
+      want_memory(own->second);
     } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       follow_call(*call);
-    } else if (!llvm::isa<llvm::AllocaInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst, llvm::LandingPadInst>(
-                   instruction)) {
+    } else if (!llvm::isa<llvm::LoadInst, llvm::AllocaInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst,
+                          llvm::LandingPadInst>(instruction)) {
       for (const llvm::Use& operand : instruction.operands()) want(operand);
     }
   }
@@ -206,6 +275,15 @@ class Graph {
     if (calls == calls_.end()) return;
     for (const llvm::CallBase* call : calls->second)
       if (argument.getArgNo() < call->arg_size()) want(call->getArgOperand(argument.getArgNo()));
+  }
+
+  // Nobody but these loads and stores knows where it is.
+  static bool is_variable(const llvm::AllocaInst& slot) {
+    return llvm::all_of(slot.users(), [&](const llvm::User* user) {
+      const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      return llvm::isa<llvm::LoadInst>(user) || (store != nullptr && store->getValueOperand() != &slot) ||
+             llvm::isa<llvm::LifetimeIntrinsic>(user);
+    });
   }
 
   void follow_slot(const llvm::AllocaInst& slot) {
@@ -248,7 +326,10 @@ class Graph {
   llvm::DenseMap<const llvm::Function*, std::vector<const llvm::CallBase*>> calls_;
   // Functions whose address is taken, by type: calls through pointers lead to those of their type.
   llvm::DenseMap<const llvm::FunctionType*, std::vector<const llvm::Function*>> reached_by_pointer_;
-  const llvm::Function* only_callee_ = nullptr;  // what callees() gave last
+  const llvm::Function* only_callee_ = nullptr;                   // what callees() gave last
+  llvm::DenseMap<const llvm::Instruction*, uint32_t> own_reads_;  // of the thread's own memory: its class
+  llvm::DenseMap<uint32_t, Memory> memory_;
+  llvm::DenseMap<uint32_t, uint32_t> memory_numbers_;  // in values_
   std::vector<Node> values_;
   llvm::DenseMap<const llvm::Value*, uint32_t> numbers_;
   size_t at_ = 0;

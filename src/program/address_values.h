@@ -3,10 +3,11 @@
 //
 // Followed backwards from every address, and from sizes of copies and allocations: through arithmetic, casts,
 // phis, selects, members, arguments and results of calls inside the program (through a pointer: of every
-// function of that type whose address is taken), and stack slots whose address a load or store uses directly
-// (local variables at -O0). Not followed: through other memory. A value that went through memory of the
-// thread's own is computed by the interpreter there. In code that is not optimised all that is put into an
-// object goes through memory; there, reads of objects on the stack count as unknown.
+// function of that type whose address is taken), stack slots whose address a load or store uses directly (local
+// variables at -O0), and memory of the thread's own, by its class (sharing.h): a read of it follows from
+// everything that is stored or copied into the class, also by code that takes it for shared. (A pointer that is
+// copied from a shared object to one of the thread, as every copy of a std::shared_ptr does, is often used from
+// there only.)
 //
 // What begins at a read of shared memory that is not settled (settled_memory.h), also by a library function
 // whose result is computed from it (memcmp), is unknown; so on every way from such a read to an address

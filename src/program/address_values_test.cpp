@@ -195,7 +195,7 @@ TEST(AddressValues, LocalVariablesInStackSlots) {
             "index");
 }
 
-TEST(AddressValues, ObjectsOfCodeThatIsNotOptimised) {
+TEST(AddressValues, PointersThatGoThroughObjectsOfTheThread) {
   const std::string code = R"(
     %iterator = alloca { i64, ptr }
     %field = getelementptr { i64, ptr }, ptr %iterator, i64 0, i32 1
@@ -205,8 +205,31 @@ TEST(AddressValues, ObjectsOfCodeThatIsNotOptimised) {
     %x = load i64, ptr %q
     ret void
     })";
-  EXPECT_EQ(logged("define void @f() optnone noinline {\n" + code), "q");
-  EXPECT_EQ(logged("define void @f() {\n" + code), "");
+  EXPECT_EQ(logged("define void @f() optnone noinline {\n" + code), "p");
+  EXPECT_EQ(logged("define void @f() {\n" + code), "p");
+}
+
+TEST(AddressValues, CopiesOfSharedMemoryAreLoggedWhereTheyAreRead) {
+  EXPECT_EQ(logged_in(R"(
+    %own = call ptr @malloc(i64 16)
+    call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr @global, i64 8, i1 false)
+    %again = call ptr @malloc(i64 16)
+    call void @llvm.memcpy.p0.p0.i64(ptr %again, ptr %own, i64 8, i1 false)
+    %q = load ptr, ptr %again
+    %x = load i64, ptr %q)"),
+            "q");
+}
+
+TEST(AddressValues, OwnMemoryThatNothingSharedGoesInto) {
+  EXPECT_EQ(logged_in(R"(
+    %own = call ptr @malloc(i64 16)
+    store ptr %own, ptr %own
+    %q = load ptr, ptr %own
+    %x = load i64, ptr %q
+    %y = load i64, ptr @number
+    %plain = alloca i64
+    store i64 %y, ptr %plain)"),
+            "");
 }
 
 TEST(AddressValues, ListsAreLoggedLinkByLink) {

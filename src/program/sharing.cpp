@@ -27,6 +27,7 @@ class Judge {
     judge(behind);
     access.sharing = behind.sharing;
     access.lent = behind.lent;
+    access.memory = behind.memory;
     if (access.sharing != Sharing::unreachable_code && access.effect != nullptr &&
         reaches_further(*access.effect) && leads_to_shared(flow_.target(pointer)))
       access.sharing = Sharing::shared;
@@ -35,6 +36,7 @@ class Judge {
   }
 
   void judge(Access& access) {
+    access.memory = flow_.graph().find(flow_.target(access.pointer)).value;
     access.sharing = verdict(access);
     access.lent = access.sharing != Sharing::shared && access.sharing != Sharing::unreachable_code &&
                   judge_class(access) == Sharing::shared;

@@ -38,6 +38,7 @@ struct ArgumentAccess {
   Sharing sharing = Sharing::shared;     // where the effect reaches further than the object: the worst verdict
   bool foreign = false;                  // may be memory of the library itself
   bool lent = false;                     // as in Access
+  uint32_t memory = 0;                   // as in Access
 };
 
 struct SharingResult {
