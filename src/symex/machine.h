@@ -223,6 +223,7 @@ class SymbolicMachine {
   Expr whole_value(const ValueLayout& type, const Cell* from);
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
+  bool has_inherited(uint64_t address, unsigned bytes);
   void note_unwritten(uint64_t address, uint64_t size);
   bool is_too_long(uint64_t to, uint64_t size);
   bool copy_own(uint64_t to, uint64_t from, uint64_t size);

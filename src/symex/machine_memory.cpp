@@ -85,10 +85,17 @@ void SymbolicMachine::write_event(uint64_t address, Expr value, unsigned bytes, 
   if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
 }
 
+// Of memory that others used as theirs before or after, a thread reads in an object of its own what it wrote.
+bool SymbolicMachine::has_inherited(uint64_t address, unsigned bytes) {
+  for (uint64_t at = address; at < address + bytes; ++at)
+    if (memory.byte(at).inherited) return true;
+  return false;
+}
+
 void SymbolicMachine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
   if (op.reads_shared) notes.note(at, bytes, false, epoch);
-  const bool event = is_shared(at, bytes);
+  const bool event = is_shared(at, bytes) && (op.reads_shared || has_inherited(at, bytes));
   if (!event && type.leaves.size() == 1 && bytes <= 8) {
     uint64_t bits = 0;
     if (memory.read(at, {reinterpret_cast<uint8_t*>(&bits), bytes})) {
