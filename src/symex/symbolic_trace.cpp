@@ -389,7 +389,8 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     trace.exact = !more && statistics.mismatches == 0 && !assumed;
     forget_signals_from_outside(trace);
     forget_posts_of_handlers(handlers, trace);
-    forget_unseen_blocks(trace);
+    forget_unseen_blocks(
+        trace, trace.failure.kind == FailurePredicate::Kind::freed ? DoubleFrees::one : DoubleFrees::none);
     forget_reused_flags(trace);
     add_initial_bytes(image, targets, trace);
     return trace;

@@ -13,7 +13,10 @@ struct Block {  // what is seen of the memory at one address
 
   uint64_t in_use() const { return allocations > releases ? allocations - releases : 0; }
   // One release more than allocations is a block that was made before, or a double free.
-  bool misses() const { return again_too_soon || in_use() > 1 || releases > allocations + 1; }
+  bool misses(DoubleFrees double_frees) const {
+    const bool more = allocations > 0 && releases > allocations && double_frees == DoubleFrees::none;
+    return again_too_soon || in_use() > 1 || releases > allocations + 1 || more;
+  }
 };
 using Blocks = std::map<uint64_t, Block>;  // by address
 
@@ -63,11 +66,11 @@ void each_group(const Blocks& blocks, Visit visit) {
   }
 }
 
-bool fits(Blocks::const_iterator first, Blocks::const_iterator last) {
+bool fits(Blocks::const_iterator first, Blocks::const_iterator last, DoubleFrees double_frees) {
   uint64_t used_to = 0;  // where the one before ends that is never released
   for (; first != last; ++first) {
     const auto& [begin, block] = *first;
-    if (block.misses()) return false;
+    if (block.misses(double_frees)) return false;
     if (block.in_use() == 0) continue;
     if (begin < used_to) return false;
     used_to = begin + block.smallest;
@@ -77,11 +80,11 @@ bool fits(Blocks::const_iterator first, Blocks::const_iterator last) {
 
 }  // namespace
 
-void forget_unseen_blocks(Trace& trace) {
+void forget_unseen_blocks(Trace& trace, DoubleFrees double_frees) {
   const Blocks blocks = blocks_of(trace);
   std::set<uint64_t> unseen;
   each_group(blocks, [&](auto first, auto last) {
-    if (!fits(first, last))
+    if (!fits(first, last, double_frees))
       for (; first != last; ++first) unseen.insert(first->first);
   });
   for (uint32_t t = 0; t < trace.threads.size(); ++t) {

@@ -13,13 +13,13 @@ Event releases(uint64_t at) {
   return {.kind = EventKind::release, .size = 16, .address = at};
 }
 
-Trace trace_of(std::vector<std::vector<Event>> threads) {
+Trace trace_of(std::vector<std::vector<Event>> threads, DoubleFrees double_frees = DoubleFrees::none) {
   Trace trace;
   for (std::vector<Event>& events : threads) {
     trace.threads.emplace_back();
     trace.threads.back().events = std::move(events);
   }
-  forget_unseen_blocks(trace);
+  forget_unseen_blocks(trace, double_frees);
   return trace;
 }
 
@@ -38,7 +38,12 @@ TEST(UnseenBlocks, WhatFitsTogetherStays) {
 }
 
 TEST(UnseenBlocks, DoubleFreesStay) {
-  EXPECT_EQ(blocks_left(trace_of({{allocates(100), releases(100)}, {releases(100)}})), 3u);
+  EXPECT_EQ(blocks_left(trace_of({{allocates(100), releases(100)}, {releases(100)}}, DoubleFrees::one)), 3u);
+}
+
+TEST(UnseenBlocks, AllocatedByALibraryBetweenTwoReleases) {
+  EXPECT_EQ(blocks_left(trace_of({{allocates(100), releases(100)}, {releases(100)}})), 0u);
+  EXPECT_EQ(blocks_left(trace_of({{releases(100)}, {allocates(200)}})), 2u) << "made before, or by a library";
 }
 
 TEST(UnseenBlocks, AllocatedTwiceAndNeverReleased) {
