@@ -1,5 +1,6 @@
 #include "driver/replay.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "replay/interrupt.h"
@@ -9,6 +10,29 @@ namespace heddle {
 namespace {
 
 constexpr uint64_t kEventsToKeep = 1 << 18;
+constexpr uint64_t kRunsToCompare = 10;
+
+// Runs that differ from one another: which is the first event that does? Other runs have to say it: keeping
+// events takes room on the stacks of the program, where one that reads what it has not written would find it.
+Result<void> name_difference(ExecutionPlan plan, Executor& executor, const CodeNames& names,
+                             const ReplayOptions& options, ReplayResult& result) {
+  if (!result.divergence || result.divergence->kind != Divergence::Kind::values) return {};
+  if (measure(*plan.schedule).events > kEventsToKeep) return {};
+  plan.keep_events = true;
+  std::optional<Execution> first;
+  for (uint64_t i = 0; i < std::min(options.times, kRunsToCompare) && !interrupted(); ++i) {
+    Execution run = HEDDLE_TRY(executor.execute(plan));
+    if (!first) {
+      first = std::move(run);
+      continue;
+    }
+    std::optional<Divergence> between = divergence_between(*first, run, names);
+    if (!between || between->step_text.empty()) continue;
+    result.divergence = std::move(between);
+    return {};
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -32,8 +56,6 @@ Result<ReplayResult> replay(const Schedule& schedule, Executor& first, Executor&
   ExecutionPlan plan{.schedule = &schedule, .rules = rules_for(schedule, options.rules)};
   plan.fresh = true;
   plan.keep_schedule = true;
-  // To name the first event that differs. A single run is compared with nothing.
-  plan.keep_events = options.times > 1 && measure(schedule).events <= kEventsToKeep;
   while (result.runs < options.times) {
     Execution run = HEDDLE_TRY((result.runs == 0 ? first : others).execute(plan));
     if (run.outcome == Outcome::interrupted || interrupted()) {
@@ -57,6 +79,8 @@ Result<ReplayResult> replay(const Schedule& schedule, Executor& first, Executor&
     if (!result.first) result.first = std::move(run);
     progress(result);
   }
+  if (options.times > 1 && !result.interrupted)
+    HEDDLE_TRY(name_difference(plan, others, names, options, result));
   return result;
 }
 
