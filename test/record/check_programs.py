@@ -51,12 +51,12 @@ class Job:
         self.text = None  # of a source that is yet to be written
 
 
-def load_catalogue():
+def load_catalogue(folder=None):
     path = os.path.join(TEST, "lit", "programs", "Inputs", "check_programs.py")
     specification = importlib.util.spec_from_file_location("catalogue", path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    return module.load(os.path.join(TEST, "programs"))
+    return module.load(folder or os.path.join(TEST, "programs"))
 
 
 def program_jobs():

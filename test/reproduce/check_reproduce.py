@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The whole way, on test/programs: record runs until one fails, reproduce that failure from the recording, replay its schedule.
 
-    check_reproduce.py [--models sc,tso,pso] [--policy P] [--runs N] [--times N] [--least N] [--jobs N] [--verbose] SCRATCH [PATTERN...]
+    check_reproduce.py [--folder F] [--level -O1] [--models sc,tso,pso] [--policy P] [--runs N] [--times N] [--least N] [--jobs N] [--verbose] SCRATCH
+                       [PATTERN...]
 
 A recording is another one each time, and not every one can be reproduced yet: at least as many as --least says (default: all that fail) must be.
 A failure that needs store buffers must also be proved impossible under sc (exit code 11).
@@ -66,7 +67,7 @@ def check(program, number, options):
     """(verdict, what to say)"""
     base, suffix = os.path.splitext(program.name)
     executable = os.path.join(options.scratch, base)
-    level = check_programs.LEVELS[number % 3]
+    level = options.level or check_programs.LEVELS[number % 3]
     command = ["heddle", *check_programs.COMPILER[suffix], level, "-g", "-pthread", program.path, "-o", executable]
     built = run(command, 120)
     if built.returncode != 0:
@@ -82,6 +83,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scratch")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    parser.add_argument("--folder", help="with the programs (default: test/programs)")
+    parser.add_argument("--level", help="of optimisation: -O1 (default: each another one)")
     parser.add_argument("--models", default="sc,tso,pso")
     parser.add_argument("--policy", default="standard")
     parser.add_argument("--runs", type=int, default=2000)
@@ -93,7 +96,7 @@ def main():
     options = parser.parse_args()
     options.scratch = os.path.abspath(options.scratch)
     os.makedirs(options.scratch, exist_ok=True)
-    programs = [p for p in check_programs.load_catalogue() if p.model in options.models.split(",")
+    programs = [p for p in check_programs.load_catalogue(options.folder) if p.model in options.models.split(",")
                 and (not options.patterns or any(fnmatch.fnmatch(p.name, pattern) for pattern in options.patterns))]
     verdicts = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
