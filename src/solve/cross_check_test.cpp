@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "solve/brute_force.h"
+#include "solve/deep_engine.h"
 #include "solve/order_measures.h"
 #include "solve/ordering.h"
 #include "solve/random_problem.h"
@@ -61,6 +62,7 @@ TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
     check(random.problem, searched, expected);
     const SolveAnswer ordered = make_ordering_engine()->solve(random.problem, limits);
     if (ordered.verdict != SolveVerdict::undecided) check(random.problem, ordered, expected);
+    check(random.problem, make_deep_engine()->solve(random.problem, limits), expected);
     if (seed % smt_each != 0) continue;
     const SolveAnswer by_formula = make_smt_engine()->solve(random.problem, limits);
     EXPECT_EQ(by_formula.fewest, has_answer);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "solve/auto_parts.h"
+#include "solve/deep_engine.h"
 #include "solve/ordering.h"
 #include "solve/portfolio.h"
 #include "solve/probe_engine.h"
@@ -24,12 +25,13 @@ std::unique_ptr<Engine> make_auto_engine() {
   engines.push_back(make_improving_engine(make_ordering_engine()));
   engines.push_back(make_clockless_engine(make_search_engine()));
   engines.push_back(make_improving_engine(make_clockless_engine(make_probe_engine())));
+  engines.push_back(make_improving_engine(make_deep_engine()));
   return make_portfolio(std::move(engines));
 }
 
-constexpr std::array kEngines = {Known{"auto", make_auto_engine}, Known{"ordering", make_ordering_engine},
-                                 Known{"probe", make_probe_engine}, Known{"search", make_search_engine},
-                                 Known{"smt", make_smt_engine}};
+constexpr std::array kEngines = {Known{"auto", make_auto_engine},         Known{"deep", make_deep_engine},
+                                 Known{"ordering", make_ordering_engine}, Known{"probe", make_probe_engine},
+                                 Known{"search", make_search_engine},     Known{"smt", make_smt_engine}};
 
 }  // namespace
 

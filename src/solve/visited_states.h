@@ -23,6 +23,11 @@ class VisitedStates {
     ++part.size;
     return true;
   }
+  bool contains(const Hash128& state) {
+    Part& part = parts_[state.high % kParts];
+    const std::lock_guard lock(part.mutex);
+    return !part.table.empty() && place_of(part.table, state) == state;
+  }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
