@@ -116,3 +116,16 @@ void rt_fl_turn_done(void) {
 void rt_fl_thread_over(void) {
   give_turn(rt_fl_local);
 }
+
+/* Several threads may have failed in the recorded run before it ended: of these the one that was the first
+ * counts here too, whoever comes first now. The others stay where they are. */
+void rt_hold_failure(int number) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (local == NULL || rt_fl.mode != FL_REPLAY) return;
+  const bool in_event = (heddle_flow_self->status & 3) != HEDDLE_FLOW_done;
+  const uint64_t done = rt_fl_number() - (in_event ? 1 : 0);
+  if (done < local->last_event)
+    rt_fl_diverged("a signal that did not come in the recorded run", 0, number);
+  if (!local->fails) stop_here(local);
+  rt_fl_wait_for_all();
+}

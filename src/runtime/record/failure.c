@@ -34,8 +34,8 @@ bool rt_is_failure_signal(int number) {
 
 /* ---- telling heddle */
 static void wait_until_seen(struct heddle_record_process* process) {
-  struct timespec deadline;
-  clock_gettime(CLOCK_MONOTONIC, &deadline);
+  struct timespec deadline = {0, 0};
+  RT_SYS2(SYS_clock_gettime, CLOCK_MONOTONIC, &deadline); /* not what a program is told (runtime/flow) */
   deadline.tv_sec += LONGEST_LOOK_S;
   /* The mapping is shared with heddle, so these futexes are not private. The deadline is absolute (BITSET). */
   RT_SYS6(SYS_futex, &process->failed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
@@ -50,6 +50,7 @@ void rt_publish_failure(struct rt_thread* self, int number, const siginfo_t* inf
   static _Atomic bool claimed;
   struct heddle_record_process* const process = rt.process;
   if (process == NULL || rt.forked) return;
+  if (rt_hold_failure != NULL) rt_hold_failure(number);
   if (__atomic_exchange_n((bool*)&claimed, true, __ATOMIC_ACQ_REL)) {
     if (process->tid == (int32_t)RT_SYS0(SYS_gettid)) return; /* abort() goes on to die */
     for (;;) RT_SYS4(SYS_ppoll, NULL, 0, NULL, NULL);

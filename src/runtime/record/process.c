@@ -38,8 +38,8 @@ void* rt_map_memory(size_t size) {
 }
 
 static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  struct timespec now = {0, 0};
+  RT_SYS2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 

@@ -157,6 +157,8 @@ __attribute__((weak)) bool rt_thread_ends(_Atomic uint32_t* live);
 /* Whether it will run the handler of the program itself, later. */
 __attribute__((weak)) bool rt_hold_signal(int number, const siginfo_t* information,
                                           void (*handler)(int, siginfo_t*, void*));
+/* Called by a thread that has failed, before anybody is told. */
+__attribute__((weak)) void rt_hold_failure(int number);
 void rt_begin_unseen_thread(void);
 void rt_threads_init(void);
 struct rt_log* rt_handler_log(struct rt_thread* self, uint32_t level);
