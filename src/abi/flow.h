@@ -91,6 +91,7 @@ enum heddle_flow_what {
   HEDDLE_FLOW_cancelled,  /* the thread was cancelled in the wait before it */
   HEDDLE_FLOW_new_thread, /* result: its slot, or -error */
   HEDDLE_FLOW_signal,     /* a handler runs here; result: the signal; bytes: the handler's address, siginfo_t */
+  HEDDLE_FLOW_told,       /* a value that was asked of nobody here: chance, time stamps, ids of children */
 };
 
 /* ---- what the runtime is to do */
@@ -130,6 +131,8 @@ struct heddle_flow_schedule {
 #define HEDDLE_HOOK_FLOW_END "heddle_flow_end"
 uint64_t heddle_flow_load(const void* at, uint32_t size);
 void heddle_flow_store(void* at, uint32_t size, uint64_t value);
+#define HEDDLE_HOOK_FLOW_TOLD "heddle_flow_told" /* in a replay it gives back what was recorded */
+uint64_t heddle_flow_told(uint64_t value);
 void heddle_flow_begin(void);
 void heddle_flow_end(void);
 

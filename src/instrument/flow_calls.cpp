@@ -92,6 +92,12 @@ bool is_system_call(llvm::StringRef name) {
                                           "quick_exit",
                                           "abort",
                                           "fork",
+                                          "vfork",
+                                          "system",
+                                          "popen",
+                                          "pclose",
+                                          "posix_spawn",
+                                          "posix_spawnp",
                                           "pause"};
   return names.contains(name);
 }

@@ -9,6 +9,7 @@
  *   handlers.c  handlers of signals
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
+ *   told.c, children.c   what nobody answers: chance, processes that the program starts
  *
  * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
  * that one, this runtime synchronises: the order of accesses is what it records (D3 holds for path recording
@@ -157,4 +158,7 @@ void rt_fl_run_handlers(void); /* those of signals that have come, at a place th
 extern int64_t rt_fl_known_pid; /* replay: what getpid() says */
 void rt_fl_system_init(void);
 long rt_fl_system_call(long number, const long a[6]);
+
+/* ---- children.c */
+void rt_fl_children_init(void);
 #endif

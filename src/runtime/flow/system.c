@@ -2,10 +2,12 @@
  * then performs no input and no output but what goes to standard output and error.
  *
  * A filter (seccomp) lets calls from libraries trap, so that those inside libc (stdio) come here too; those of
- * the runtime itself, which are made in the executable, pass. Frequent functions are interposed (calls.c) to
+ * the runtime itself, which are made in the executable, pass. Programs that this one starts inherit it: their
+ * libraries lie elsewhere (children.c). Frequent functions are interposed (calls.c) to
  * save the trap. */
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -20,8 +22,6 @@
 
 #include "runtime/flow/flow.h"
 #include "runtime/flow/system.h"
-
-extern const char __executable_start, etext;
 
 static long raw(long number, const long a[6]) {
   return rt_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -298,6 +298,23 @@ static void on_trap(int number, siginfo_t* information, void* context) {
   errno = saved;
 }
 
+struct range {
+  uint64_t begin, end;
+};
+
+static int add_library(struct dl_phdr_info* object, size_t size, void* to) {
+  (void)size;
+  struct range* const range = to;
+  if (object->dlpi_addr < 0x7f0000000000ull) return 0; /* the executable */
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    if (object->dlpi_phdr[i].p_type != PT_LOAD) continue;
+    const uint64_t at = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+    if (at < range->begin) range->begin = at;
+    if (at + object->dlpi_phdr[i].p_memsz > range->end) range->end = at + object->dlpi_phdr[i].p_memsz;
+  }
+  return 0;
+}
+
 static void install_filter(void) {
   struct sock_filter code[128];
   uint32_t used = 0;
@@ -307,14 +324,20 @@ static void install_filter(void) {
     PUT({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, rt_fl_own_business[i]});
     PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
   }
-  const uint64_t low = (uint64_t)(uintptr_t)&__executable_start, high = (uint64_t)(uintptr_t)&etext;
+  struct range libraries = {UINT64_MAX, 0};
+  dl_iterate_phdr(add_library, &libraries);
+  /* Libraries that are loaded later lie where the runtime puts them. */
+  const uint32_t placed = HEDDLE_FLOW_BASE >> 32, placed_end = placed * 2;
   PUT({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, instruction_pointer) + 4});
-  PUT({BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)(low >> 32)});
-  PUT({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, instruction_pointer)});
-  PUT({BPF_JMP | BPF_JGE | BPF_K, 0, 2, (uint32_t)low});
-  PUT({BPF_JMP | BPF_JGE | BPF_K, 1, 0, (uint32_t)high});
-  PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
+  PUT({BPF_JMP | BPF_JGE | BPF_K, 0, 2, placed});
+  PUT({BPF_JMP | BPF_JGE | BPF_K, 1, 0, placed_end});
   PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP});
+  PUT({BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)(libraries.begin >> 32)});
+  PUT({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, instruction_pointer)});
+  PUT({BPF_JMP | BPF_JGE | BPF_K, 0, 2, (uint32_t)libraries.begin});
+  PUT({BPF_JMP | BPF_JGE | BPF_K, 1, 0, (uint32_t)libraries.end});
+  PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP});
+  PUT({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
 #undef PUT
   struct sock_fprog program = {.len = (unsigned short)used, .filter = code};
   RT_SYS6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);

@@ -238,11 +238,6 @@ void rt_fl_joined(pthread_t handle) {
 }
 
 /* ---- the process */
-static void in_child(void) {
-  rt_fl.mode = FL_OFF;
-  heddle_flow_self = &rt_fl_nobody;
-}
-
 __attribute__((constructor(102))) static void begin(void) {
   if (rt.process == NULL) return;
   uint64_t size = 0;
@@ -255,7 +250,7 @@ __attribute__((constructor(102))) static void begin(void) {
   rt_fl.mode = plan->replay ? FL_REPLAY : FL_RECORD;
   if (rt_fl.mode == FL_REPLAY) rt_fl_turns_init();
   if (rt_self == NULL) rt_begin_unseen_thread();
-  pthread_atfork(NULL, NULL, in_child);
+  rt_fl_children_init();
   rt_fl_system_init();
   clear_stack();
 }
