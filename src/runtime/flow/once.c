@@ -5,12 +5,16 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
 enum { NEW = 0, RUNNING = 1, DONE = 2 };
 
 /* Whether the caller has to do it; otherwise it has been done. */
-static bool begin_once(int* state) {
+RT_FL_ENTRY(rt_fl_begin_once);
+int rt_fl_begin_once(int* state);
+int rt_do_rt_fl_begin_once(int* state);
+int rt_do_rt_fl_begin_once(int* state) {
   bool mine = false;
   if (rt_fl_active() && rt_fl.mode == FL_REPLAY) {
     rt_fl_object_event(state);
@@ -36,7 +40,10 @@ static bool begin_once(int* state) {
 }
 
 /* `guard`: a byte beside the state that says, to code of the program, that it is done. */
-static void end_once(int* state, int now, uint8_t* guard) {
+RT_FL_ENTRY(rt_fl_end_once);
+void rt_fl_end_once(int* state, int now, uint8_t* guard);
+void rt_do_rt_fl_end_once(int* state, int now, uint8_t* guard);
+void rt_do_rt_fl_end_once(int* state, int now, uint8_t* guard) {
   rt_fl_begin_object(state);
   if (guard != NULL) STORE(guard, 1);
   STORE(state, now);
@@ -49,15 +56,15 @@ struct undo {
   bool done;
 };
 static void undo(struct undo* undo) { /* an exception left the routine */
-  if (!undo->done) end_once(undo->state, NEW, NULL);
+  if (!undo->done) rt_fl_end_once(undo->state, NEW, NULL);
 }
 
 int pthread_once(pthread_once_t* once, void (*routine)(void)) {
-  if (!begin_once(once)) return 0;
+  if (!rt_fl_begin_once(once)) return 0;
   __attribute__((cleanup(undo))) struct undo on_exception = {.state = once};
   routine();
   on_exception.done = true;
-  end_once(once, DONE, NULL);
+  rt_fl_end_once(once, DONE, NULL);
   return 0;
 }
 
@@ -69,14 +76,14 @@ void call_once(once_flag* once, void (*routine)(void)) {
  * state is in the second half. */
 int __cxa_guard_acquire(uint64_t* guard) {
   int* const state = (int*)guard + 1;
-  if (!begin_once(state)) return 0;
+  if (!rt_fl_begin_once(state)) return 0;
   return 1;
 }
 
 void __cxa_guard_release(uint64_t* guard) {
-  end_once((int*)guard + 1, DONE, (uint8_t*)guard);
+  rt_fl_end_once((int*)guard + 1, DONE, (uint8_t*)guard);
 }
 
 void __cxa_guard_abort(uint64_t* guard) {
-  end_once((int*)guard + 1, NEW, NULL);
+  rt_fl_end_once((int*)guard + 1, NEW, NULL);
 }

@@ -315,7 +315,9 @@ static uint64_t extent(const void* at, uint64_t size, uint64_t limit) {
 
 /* Strings may change before the event begins: then the event is about what was there when it was announced. An
  * object of a library is changed by every call. */
-void heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes) {
+RT_FL_ENTRY(heddle_control_range);
+void rt_do_heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes);
+void rt_do_heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes) {
   if (!rt_fl_active() || rt_fl_local->open || at == NULL || size == 0) return;
   if (size < HEDDLE_SIZE_OBJECT && size > 1ull << 40) size = HEDDLE_SIZE_OBJECT;
   const bool object = size == HEDDLE_SIZE_OBJECT;

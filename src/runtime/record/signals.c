@@ -143,6 +143,7 @@ static struct sigaction as_kernel_sees(int number, const struct sigaction* wante
   if (is_handler(wanted)) {
     action.sa_sigaction = on_signal;
     action.sa_flags |= SA_SIGINFO;
+    if (rt_hold_signal != NULL) action.sa_flags |= SA_ONSTACK; /* it comes at any time, and leaves no trace */
   } else if (wanted->sa_handler == SIG_DFL && rt.process != NULL && rt_is_failure_signal(number)) {
     action = rt_failure_action();
   }
