@@ -116,31 +116,30 @@ class FlowHooks {
   }
 
   // A call that leaves the program's stack untouched: a replay always makes it, a recording seldom, and
-  // programs do look at what an earlier call has left on the stack (runtime/flow/entry.h).
+  // programs do look at what an earlier call has left on the stack or in registers (runtime/flow/entry.h).
   llvm::Value* call_apart(llvm::IRBuilder<>& builder, const std::string& hook, llvm::Value* pointer,
                           unsigned size, llvm::Value* value) {
     builder.GetInsertBlock()->getParent()->addFnAttr("frame-pointer", "all");  // to be seen through
-    std::string constraints = "={rax},={rdi},={rsi},={rdx},1,2,3,~{rcx},~{r8},~{r9},~{r10},~{r11},~{r12}";
+    std::string constraints = "={rax},{rdi},{rsi},{rdx}";
     for (int i = 0; i < 16; ++i) constraints += ",~{xmm" + std::to_string(i) + "}";
     constraints += ",~{memory},~{dirflag},~{fpsr},~{flags}";
-    const std::string text =
-        "movq %rsp, %r12\n\t"
-        "movq " HEDDLE_FLOW_STACK
-        "@GOTTPOFF(%rip), %rax\n\t"
-        "movq %fs:(%rax), %rax\n\t"
-        "testq %rax, %rax\n\t"
-        "cmovneq %rax, %rsp\n\t"
-        "andq $$-16, %rsp\n\t"
-        "callq " +
-        hook +
-        "@PLT\n\t"
-        "movq %r12, %rsp";
-    auto* results = llvm::StructType::get(context_, {word_, word_, word_, word_});
-    auto* type = llvm::FunctionType::get(results, {word_, word_, word_}, false);
-    llvm::CallInst* call =
-        builder.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true),
-                           {builder.CreatePtrToInt(pointer, word_), builder.getInt64(size), value});
-    return builder.CreateExtractValue(call, 0);
+    // Handlers of signals run on that stack themselves: behind what they keep below the stack pointer.
+    const std::string text = "movq " HEDDLE_FLOW_STACK
+                             "@GOTTPOFF(%rip), %rax\n\t"
+                             "movq %fs:(%rax), %rax\n\t"
+                             "testq %rax, %rax\n\t"
+                             "jnz 1f\n\t"
+                             "leaq -128(%rsp), %rax\n\t"
+                             "andq $$-16, %rax\n"
+                             "1:\tmovq %rsp, -16(%rax)\n\t"
+                             "leaq -16(%rax), %rsp\n\t"
+                             "callq " +
+                             hook +
+                             "@PLT\n\t"
+                             "popq %rsp";
+    auto* type = llvm::FunctionType::get(word_, {word_, word_, word_}, false);
+    return builder.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true),
+                              {builder.CreatePtrToInt(pointer, word_), builder.getInt64(size), value});
   }
 
   llvm::Value* is_mine(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* pointer) {

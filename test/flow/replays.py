@@ -31,7 +31,7 @@ def check(heddle, source, folder, runs, hang, options):
     name = os.path.splitext(os.path.basename(source))[0]
     language = "c++" if source.endswith(".cpp") else "cc"
     standard = ["-std=c++20"] if language == "c++" else []
-    built = run([heddle, language, *standard, "-O1", "-g", "-pthread", "-w", source, "-o", name], folder)
+    built = run([heddle, language, *standard, "-O1", "-g", "-pthread", "-w", source, "-o", name, "-latomic"], folder)
     if built.returncode != 0:
         return [f"{name}: does not compile: {built.stderr.decode(errors='replace')[-300:]}"], 0, 0
     problems, recordings, failures = [], 0, 0

@@ -54,15 +54,15 @@ pid_t vfork(void) {
 }
 
 /* ---- starting a program. What libc does for it is its own business. */
-#define APART(call)                                       \
-  ({                                                      \
-    long result_ = 0;                                     \
-    if (!replaying()) {                                   \
-      if (rt_fl_local != NULL) ++rt_fl_local->depth;      \
-      result_ = (call);                                   \
-      if (rt_fl_local != NULL) --rt_fl_local->depth;      \
-    }                                                     \
-    result_;                                              \
+#define APART(call)                                  \
+  ({                                                 \
+    long result_ = 0;                                \
+    if (!replaying()) {                              \
+      if (rt_fl_local != NULL) ++rt_fl_local->depth; \
+      result_ = (call);                              \
+      if (rt_fl_local != NULL) --rt_fl_local->depth; \
+    }                                                \
+    result_;                                         \
   })
 
 RT_FL_ENTRY(system);
@@ -90,7 +90,8 @@ RT_FL_ENTRY(posix_spawnp);
 int rt_do_posix_spawnp(pid_t* to, const char* file, const posix_spawn_file_actions_t* actions,
                        const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]);
 int rt_do_posix_spawnp(pid_t* to, const char* file, const posix_spawn_file_actions_t* actions,
-                       const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]) {
+                       const posix_spawnattr_t* attributes, char* const arguments[],
+                       char* const environment[]) {
   pid_t child = 0;
   const long error = APART(REAL(posix_spawnp, &child, file, actions, attributes, arguments, environment));
   return spawned((int)error, child, to);

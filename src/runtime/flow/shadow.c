@@ -265,7 +265,9 @@ static void store_event(void* at, uint32_t size, uint64_t value) {
 }
 
 /* Instrumented code calls these two on the stack of the runtime. */
-uint64_t heddle_flow_load(const void* at, uint32_t size) {
+RT_FL_KEEPING(heddle_flow_load);
+uint64_t rt_do_heddle_flow_load(const void* at, uint32_t size);
+uint64_t rt_do_heddle_flow_load(const void* at, uint32_t size) {
   if (!rt_fl_active()) return load(at, size);
   void* const stack = rt_fl_stack;
   rt_fl_stack = NULL;
@@ -274,15 +276,18 @@ uint64_t heddle_flow_load(const void* at, uint32_t size) {
   return value;
 }
 
-void heddle_flow_store(void* at, uint32_t size, uint64_t value) {
+RT_FL_KEEPING(heddle_flow_store);
+uint64_t rt_do_heddle_flow_store(void* at, uint32_t size, uint64_t value);
+uint64_t rt_do_heddle_flow_store(void* at, uint32_t size, uint64_t value) {
   if (!rt_fl_active()) {
     store(at, size, value);
-    return;
+    return 0;
   }
   void* const stack = rt_fl_stack;
   rt_fl_stack = NULL;
   store_event(at, size, value);
   rt_fl_stack = stack;
+  return 0;
 }
 
 /* ---- events on any memory */
@@ -316,12 +321,13 @@ static uint64_t extent(const void* at, uint64_t size, uint64_t limit) {
 /* Strings may change before the event begins: then the event is about what was there when it was announced. An
  * object of a library is changed by every call. */
 RT_FL_ENTRY(heddle_control_range);
-void rt_do_heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes);
-void rt_do_heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes) {
-  if (!rt_fl_active() || rt_fl_local->open || at == NULL || size == 0) return;
+uint64_t rt_do_heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes);
+uint64_t rt_do_heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes) {
+  if (!rt_fl_active() || rt_fl_local->open || at == NULL || size == 0) return 0;
   if (size < HEDDLE_SIZE_OBJECT && size > 1ull << 40) size = HEDDLE_SIZE_OBJECT;
   const bool object = size == HEDDLE_SIZE_OBJECT;
   add_range(at, extent(at, size, limit), writes != 0 || object);
+  return 0;
 }
 
 static void sort_ranges(struct rt_fl_local* local) { /* few */
@@ -469,12 +475,14 @@ void rt_fl_empty_event(void) {
 }
 
 RT_FL_ENTRY(heddle_flow_begin);
-void rt_do_heddle_flow_begin(void);
-void rt_do_heddle_flow_begin(void) {
+uint64_t rt_do_heddle_flow_begin(void);
+uint64_t rt_do_heddle_flow_begin(void) {
   begin_event();
+  return 0;
 }
 RT_FL_ENTRY(heddle_flow_end);
-void rt_do_heddle_flow_end(void);
-void rt_do_heddle_flow_end(void) {
+uint64_t rt_do_heddle_flow_end(void);
+uint64_t rt_do_heddle_flow_end(void) {
   end_event();
+  return 0;
 }
