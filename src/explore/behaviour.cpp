@@ -33,6 +33,10 @@ bool Behaviour::add_operation(NodeId at, const Operation& operation) {
   if (node.state != State::unknown) return node.state == State::goes_on && node.operation == operation;
   node.state = State::goes_on;
   node.operation = operation;
+  if (node.thread == 0 && operation.is_sync() && operation.sync() == HEDDLE_SYNC_thread_end && !main_ends_) {
+    main_ends_ = true;
+    ++changes_;
+  }
   note_uses(at, true);
   return true;
 }
@@ -175,6 +179,7 @@ bool Behaviour::is_private(uint64_t address) const {
 void Behaviour::uses(const Node& node, std::vector<Use>& out) const {
   all_uses(node, out);
   std::erase_if(out, [&](const Use& use) {
+    if (use.resource == resource_of_object(kAllLives)) return !main_ends_;
     const auto found = words_.find(use.resource);
     return found != words_.end() && found->second.thread != kShared;
   });
@@ -259,8 +264,10 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
     case HEDDLE_SYNC_thread_create:
     case HEDDLE_SYNC_thread_join:
       return add(resource_of_thread(static_cast<uint32_t>(operation.second)), true);
-    case HEDDLE_SYNC_thread_begin:
     case HEDDLE_SYNC_thread_end:
+      add(resource_of_object(kAllLives), true);
+      [[fallthrough]];
+    case HEDDLE_SYNC_thread_begin:
       return add(resource_of_thread(node.thread), true);
     case HEDDLE_SYNC_process_exit:  // exit handlers begin; nobody else can tell
       return;

@@ -38,6 +38,7 @@ inline constexpr NodeId kUnknownNode = UINT32_MAX;  // no run has been there
 struct Operation {
   uint8_t kind = 0;  // heddle_event_kind
   uint8_t order = 0;
+  bool drained = false;  // all stores of the thread became visible before, behind its last operation
   uint32_t site = HEDDLE_NO_SITE;
   uint64_t address = 0, size = 0;
   uint64_t second = 0;  // as in heddle_event; of thread_create and joins: the thread (Behaviour's number)
@@ -154,6 +155,7 @@ class Behaviour {
   std::unordered_map<ThreadName, uint32_t> numbers_;
   std::unordered_map<uint64_t, Words> words_;  // by resource
   uint64_t changes_ = 0, shared_ = 0;
+  bool main_ends_ = false;  // by pthread_exit: then who is the last to end is the one who ends the process
 };
 
 // Resources. Words of memory come first.
@@ -168,8 +170,8 @@ constexpr uint64_t resource_of_thread(uint32_t thread) {
   return uint64_t{1} << 63 | thread;
 }
 
-// The table of keys is an object at this "address".
-inline constexpr uint64_t kTableOfKeys = 1;
+// The table of keys, and the lives of all threads, are objects at these "addresses".
+inline constexpr uint64_t kTableOfKeys = 1, kAllLives = 2;
 
 // Bytes of an access or a block that is followed word by word.
 inline constexpr uint64_t kLargestAccess = 1 << 16;

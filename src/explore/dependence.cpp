@@ -10,8 +10,10 @@ PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, 
   const ThreadState& self = state.threads[action.thread];
   if (action.flush) {
     const auto found = std::ranges::find(self.buffer, *action.flush, &Store::address);
-    for (auto each = found; each != self.buffer.end() && each->number == found->number; ++each)
+    for (auto each = found; each != self.buffer.end() && each->number == found->number; ++each) {
       step.uses.push_back({resource_of_word(each->address), true});
+      step.flushed.push_back(*each);
+    }
     std::ranges::sort(step.uses);
     return step;
   }
@@ -19,9 +21,13 @@ PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, 
   if (node.state != Behaviour::State::goes_on) return step;
   const Operation& operation = node.operation;
   behaviour.uses(node, step.uses);
-  step.is_read = operation.kind == HEDDLE_EVENT_read;
+  step.is_read = operation.kind == HEDDLE_EVENT_read ||
+                 (operation.kind == HEDDLE_EVENT_fence && operation.order != HEDDLE_ORDER_seq_cst);
   step.buffers = machine.buffers(operation);
-  if (step.buffers) step.uses.clear();
+  if (step.buffers) {
+    step.uses.clear();
+    step.entered = self.next_number;
+  }
   if (!step.is_read && !step.buffers)
     for (const Store& store : self.buffer) step.uses.push_back({resource_of_word(store.address), true});
   std::ranges::sort(step.uses);
@@ -30,12 +36,21 @@ PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, 
   return step;
 }
 
-bool are_dependent(const PathStep& earlier, const PathStep& later) {
+bool are_dependent(const OperationalMachine& machine, const PathStep& earlier, const PathStep& later) {
   if (earlier.ends_all || later.ends_all) return true;
   const bool first_flushes = earlier.action.flush.has_value(), second_flushes = later.action.flush.has_value();
   if (earlier.action.thread == later.action.thread) {
-    if (first_flushes == second_flushes) return true;
-    return !(first_flushes ? later : earlier).is_read;
+    if (!first_flushes && !second_flushes) return true;
+    if (first_flushes && second_flushes)
+      return std::ranges::any_of(earlier.flushed, [&](const Store& older) {
+        return std::ranges::any_of(later.flushed, [&](const Store& younger) {
+          return older.number < younger.number && machine.holds_back(older, younger);
+        });
+      });
+    const PathStep& run = first_flushes ? later : earlier;
+    if (run.is_read) return false;
+    if (!run.buffers) return true;  // empties the buffer
+    return second_flushes && !later.flushed.empty() && earlier.entered == later.flushed.front().number;
   }
   return conflict(earlier.uses, later.uses);
 }
@@ -61,7 +76,7 @@ std::vector<Action> steps_before_last(const Behaviour& behaviour, const Operatio
   needed.back() = true;
   for (size_t i = steps.size() - 1; i-- > 0;)
     for (size_t j = i + 1; j < steps.size() && !needed[i]; ++j)
-      needed[i] = needed[j] && are_dependent(steps[i], steps[j]);
+      needed[i] = needed[j] && are_dependent(machine, steps[i], steps[j]);
   std::vector<Action> out;
   state = start;
   for (size_t i = 0; i < steps.size(); ++i) {

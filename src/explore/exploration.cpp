@@ -46,10 +46,7 @@ Schedule Exploration::schedule_of(std::span<const Action> path, std::optional<St
   for (const Action& action : path) {
     const ThreadIndex thread = index_of(action.thread);
     Step step = Step::run(thread, 1);
-    if (action.flush)
-      step = options_.rules.memory_model == MemoryModel::pso
-                 ? Step::flush(thread, Location::address(*action.flush), 1)
-                 : Step::flush(thread, 1);
+    if (action.flush) step = Step::flush(thread, Location::address(*action.flush), 1);
     if (action.timeout) step = Step::timeout(thread);
     if (!action.timeout && !schedule.steps.empty() && same_target(schedule.steps.back(), step))
       ++schedule.steps.back().count;
@@ -77,6 +74,7 @@ Result<void> Exploration::execute(std::span<const Action> path, std::optional<St
   }
   const Schedule prefix = schedule_of(path, more);
   Execution run = HEDDLE_TRY(executor_.execute({.schedule = prefix.steps.empty() ? nullptr : &prefix,
+                                                .full_flushes = true,
                                                 .rules = options_.rules,
                                                 .keep_schedule = true,
                                                 .keep_events = true}));
@@ -104,10 +102,25 @@ Result<void> Exploration::execute(std::span<const Action> path, std::optional<St
   if (header_.identity.empty()) header_ = run.schedule.header;
   if (options_.races) races_.look_at(run);
   if (std::string why = learn(run); !why.empty()) {
-    if (run.outcome != Outcome::failed) end(ExploreResult::End::not_covered, std::move(why));
+    if (run.outcome != Outcome::failed) end(ExploreResult::End::not_covered, std::move(why), learning_);
   }
   if (run.outcome == Outcome::failed) note_failure(std::move(run));
   return {};
+}
+
+// By event: the one that its thread performed, or was about to perform, after it.
+static std::vector<const heddle_event*> next_events(const Execution& run) {
+  std::vector<const heddle_event*> out(run.kept_events.size());
+  std::vector<const heddle_event*> of_thread(run.schedule.threads.size());
+  for (const heddle_event& each : run.pending_events)
+    if (each.thread < of_thread.size()) of_thread[each.thread] = &each;
+  for (size_t i = out.size(); i-- > 0;) {
+    const heddle_event& event = run.kept_events[i];
+    if (event.thread >= of_thread.size()) continue;
+    out[i] = of_thread[event.thread];
+    of_thread[event.thread] = &event;
+  }
+  return out;
 }
 
 std::string Exploration::learn(const Execution& run) {
@@ -119,6 +132,7 @@ std::string Exploration::learn(const Execution& run) {
       if (each.kind < HEDDLE_EVENT_sync && each.size != 0 && each.size <= kLargestAccess &&
           !(each.kind == HEDDLE_EVENT_call && each.order == HEDDLE_CALL_object))
         behaviour_.note_use(numbers[each.thread], each.address, each.size);
+  const std::vector<const heddle_event*> next = next_events(run);
   MachineState& state = last_.end = machine_.begin();
   size_t event = 0, data = 0;
   for (size_t i = 0; i < run.schedule.steps.size(); ++i) {
@@ -129,6 +143,7 @@ std::string Exploration::learn(const Execution& run) {
         case StepKind::run: {
           if (event == run.kept_events.size()) return "";  // the last one failed on its way
           const heddle_event& performed = run.kept_events[event];
+          learning_ = performed.site;
           const size_t first = data;
           while (data < run.event_data.size() && run.event_data[data].after == event) ++data;
           ++event;
@@ -137,17 +152,20 @@ std::string Exploration::learn(const Execution& run) {
                   state, performed, std::span(run.event_data).subspan(first, data - first), numbers);
               !why.empty())
             return why;
+          if (next[event - 1] != nullptr && next[event - 1]->drained) machine_.drain(state, thread);
           last_.actions.push_back({.thread = thread});
           break;
         }
         case StepKind::flush: {
           const std::vector<Store>& buffer = state.threads[thread].buffer;
-          const uint64_t address = options_.rules.memory_model == MemoryModel::pso || buffer.empty()
-                                       ? run.step_addresses[i]
-                                       : buffer.front().address;
-          if (std::ranges::find(buffer, address, &Store::address) == buffer.end())
+          const uint64_t address = run.step_addresses[i];
+          const bool is_there = std::ranges::find(buffer, address, &Store::address) != buffer.end();
+          // Of stores to private memory the machine need not know: those to a frame that ended are forgotten,
+          // those to lent memory are early.
+          if (!is_there && !behaviour_.is_private(address))
             return "a store became visible that is not in the buffer";
-          machine_.flush(state, thread, address);
+          if (is_there) machine_.flush(state, thread, address);
+          if (behaviour_.is_private(address)) break;
           last_.actions.push_back({.thread = thread, .flush = address});
           break;
         }
@@ -163,8 +181,10 @@ std::string Exploration::learn(const Execution& run) {
       }
     }
   }
-  for (const heddle_event& pending : run.pending_events)
+  for (const heddle_event& pending : run.pending_events) {
+    learning_ = pending.site;
     if (std::string why = machine_.pending(state, pending, numbers); !why.empty()) return why;
+  }
   const auto end_at = [&](uint32_t thread, Behaviour::State how) {
     if (numbers[thread] < state.threads.size() && state.threads[numbers[thread]].there)
       behaviour_.add_state(state.threads[numbers[thread]].node, how);
@@ -277,10 +297,11 @@ void Exploration::forget_ends() {
 
 // ---- limits
 
-void Exploration::end(ExploreResult::End how, std::string why) {
+void Exploration::end(ExploreResult::End how, std::string why, uint32_t site) {
   over_ = true;
   result_.end = how;
   result_.why = std::move(why);
+  result_.site = site;
 }
 
 void Exploration::look() {

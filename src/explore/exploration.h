@@ -46,7 +46,7 @@ class Exploration {
   bool has_end(const MachineState& state) const { return ends_.contains(machine_.inputs_hash(state)); }
   void forget_ends();
 
-  void end(ExploreResult::End how, std::string why);
+  void end(ExploreResult::End how, std::string why, uint32_t site = HEDDLE_NO_SITE);
   bool over() const { return over_; }
   void look();  // at limits
   ExploreProgress& progress() { return result_.progress; }
@@ -59,6 +59,7 @@ class Exploration {
  private:
   Schedule schedule_of(std::span<const Action> path, std::optional<Step> more) const;
   uint32_t number_of(const ThreadName& name) const;
+  // What does not fit, and at which event (in `learning_`).
   std::string learn(const Execution& run);
   std::string learn_next(const MachineState& state, const Execution& run, size_t from, size_t thread,
                          const std::vector<uint32_t>& numbers);
@@ -72,6 +73,7 @@ class Exploration {
   const std::chrono::steady_clock::time_point start_;
   ScheduleHeader header_;
   Run last_;
+  uint32_t learning_ = HEDDLE_NO_SITE;  // the site of the event that is looked at
   RaceFinder races_;
   std::unordered_set<Hash128> ends_;
   ExploreResult result_;

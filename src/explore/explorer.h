@@ -89,6 +89,7 @@ struct ExploreResult {
   };
   End end = End::all;
   std::string why;
+  uint32_t site = HEDDLE_NO_SITE;  // not_covered: where
   ExploreProgress progress;
   std::vector<Execution> failures;  // one for each identity
   Execution last;

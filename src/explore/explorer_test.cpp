@@ -74,6 +74,27 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(given.param).name) + "_" + std::string(text_of(std::get<1>(given.param)));
     });
 
+// A thread looks at `x` only after it saw `y`: in the first run it does not, and nobody else can tell when the
+// store to `x` becomes visible. It must not become visible together with that to `y` for good.
+TEST(Explorer, FindsStoresThatAreOvertakenWhereTheFirstRunDidNotLook) {
+  using Kind = SmallInstruction::Kind;
+  const SmallProgram program{{{{.kind = Kind::read, .place = 1},
+                               {.kind = Kind::skip_if, .number = 0, .skipped = 1},
+                               {.kind = Kind::read, .place = 0}},
+                              {{.kind = Kind::write, .place = 0, .number = 1},
+                               {.kind = Kind::write, .place = 1, .number = 1}}}};
+  for (const MemoryModel model : {MemoryModel::sc, MemoryModel::tso, MemoryModel::pso}) {
+    const AllRuns all(program, model);
+    EXPECT_EQ(all.outcomes.size(), model == MemoryModel::pso ? 3u : 2u);
+    for (const Algorithm algorithm : {Algorithm::trees, Algorithm::mcr, Algorithm::mcr_s, Algorithm::mcr_s_plus,
+                                      Algorithm::se_mcr, Algorithm::icb}) {
+      const Result<ExploreResult> result = explored(program, model, true, algorithm);
+      ASSERT_TRUE(result);
+      EXPECT_EQ(result->outcomes, all.outcomes) << int(algorithm) << " " << text_of(model);
+    }
+  }
+}
+
 // Each of two threads fails if it sees the other's store.
 SmallProgram both_may_fail() {
   using Kind = SmallInstruction::Kind;

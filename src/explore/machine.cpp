@@ -89,9 +89,8 @@ void OperationalMachine::apply(MachineState& state, uint32_t thread, const Opera
       return store(state, operation.address, operation.size, output);
     case HEDDLE_EVENT_fence:
       if (operation.order == HEDDLE_ORDER_seq_cst) drain(state, thread);
-      if ((operation.order == HEDDLE_ORDER_release || operation.order == HEDDLE_ORDER_acq_rel) &&
-          !self.buffer.empty())
-        self.barrier = self.buffer.back().number + 1;
+      if (operation.order == HEDDLE_ORDER_release || operation.order == HEDDLE_ORDER_acq_rel)
+        self.barrier = self.next_number;
       return;
     default:
       return;
@@ -167,6 +166,7 @@ OperationalMachine::Step OperationalMachine::perform(MachineState& state, const 
   if (edge == nullptr) return Step::unknown;
   apply(state, action.thread, behaviour_.node(state.threads[action.thread].node).operation, *edge);
   state.threads[action.thread].node = edge->to;
+  if (behaviour_.node(edge->to).operation.drained) drain(state, action.thread);
   state.exited |= ends_process(behaviour_.node(edge->to).state);
   return Step::done;
 }
@@ -185,9 +185,11 @@ Hash128 OperationalMachine::hash(const MachineState& state) const {
     hasher.add(uint64_t{thread.node} << 32 | thread.alone << 24 | thread.round << 5 | thread.waits << 4 |
                thread.timed_out << 3 | thread.woken << 2 | thread.over << 1 | thread.there);
     for (const Store& store : thread.buffer) {
+      if (behaviour_.is_private(store.address)) continue;
       hasher.add(store.number);
       hasher.add(store.value);
     }
+    if (thread.buffer.size() > kMostBuffered / 2) hasher.add(thread.buffer.size());  // when it will be full
   }
   const auto is_read = [&](uint64_t resource) {
     for (uint32_t t = 0; t < behaviour_.thread_count(); ++t) {

@@ -135,6 +135,7 @@ class OperationalMachine {
   Step perform(MachineState& state, const Action& action) const;
   void flush(MachineState& state, uint32_t thread, uint64_t address) const;
   void time_out(MachineState& state, uint32_t thread) const;
+  void drain(MachineState& state, uint32_t thread) const;  // all its stores become visible
   // As far as is known the process ends with it: nobody does anything after that.
   bool ends_all(const MachineState& state, uint32_t thread) const;
   // What the thread would get if it went on; what would come of it (null: no run has shown it).
@@ -186,7 +187,6 @@ class OperationalMachine {
   std::optional<uint64_t> load(const MachineState& state, uint32_t thread, uint64_t address,
                                uint64_t size) const;
   void store(MachineState& state, uint64_t address, uint64_t size, uint64_t value) const;
-  void drain(MachineState& state, uint32_t thread) const;
 
   Behaviour& behaviour_;
   MemoryModel model_;
@@ -198,6 +198,8 @@ class OperationalMachine {
 constexpr uint64_t mask_of(uint64_t size) {
   return size >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * size) - 1;
 }
+
+inline constexpr size_t kMostBuffered = 64;  // stores of a thread; as the runtime
 
 // Results that mean "no": of semaphores and futexes.
 inline constexpr uint64_t kRefused = UINT64_MAX;

@@ -116,6 +116,7 @@ std::string OperationalMachine::learn_operation(NodeId at, const heddle_event& e
   if (std::string why = not_covered(event); !why.empty()) return why;
   Operation operation{.kind = event.kind,
                       .order = event.order,
+                      .drained = event.drained != 0,
                       .site = event.site,
                       .address = event.address,
                       .size = event.size,
@@ -167,6 +168,7 @@ std::string OperationalMachine::learn_sync(const MachineState& state, uint32_t t
                                            const Operation& operation, const heddle_event& event,
                                            uint64_t& in) {
   if (!operation.is_sync()) return "";
+  if (operation.sync() == HEDDLE_SYNC_thread_end) in = *sync_input(state, thread, operation);
   if (operation.sync() == HEDDLE_SYNC_key_create) {
     if (event.after != 0) return "the program has no more keys";
     in = event.value;
@@ -225,6 +227,7 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
     return "memory that only one thread uses is not always the same after the same inputs";
   const NodeId to = behaviour_.add_edge(at, edge);
   if (to == kUnknownNode) return "a thread wrote something else after the same inputs";
+  edge.to = to;  // the history of a library's object knows where its user stood
   apply(state, thread, operation, edge);
   state.threads[thread].node = to;
   if (state.threads[thread].over) behaviour_.add_state(to, Behaviour::State::over);

@@ -6,8 +6,6 @@
 namespace heddle {
 namespace {
 
-constexpr size_t kMostBuffered = 64;  // as the runtime
-
 bool overlap(const Store& left, const Store& right) {
   return left.address < right.address + right.size && right.address < left.address + left.size;
 }
@@ -80,7 +78,8 @@ bool OperationalMachine::holds_back(const Store& older, const Store& younger) co
   return model_ == MemoryModel::tso || overlap(older, younger) || older.number < younger.barrier;
 }
 
-// The first piece of a store stands for it.
+// The first piece of a store stands for it. When stores to private memory become visible nobody can tell: that is
+// no action, and they hold nothing back; they go before a store that they would hold back.
 std::vector<Action> OperationalMachine::flushes(const MachineState& state, uint32_t thread) const {
   std::vector<Action> out;
   if (is_kept_back(state, thread)) return out;
@@ -89,11 +88,15 @@ std::vector<Action> OperationalMachine::flushes(const MachineState& state, uint3
     const auto behind =
         std::find_if(store, buffer.end(), [&](const Store& each) { return each.number != store->number; });
     const auto waits_for = [&](const Store& older) {
-      return std::any_of(store, behind, [&](const Store& piece) { return holds_back(older, piece); });
+      return !behaviour_.is_private(older.address) && std::any_of(store, behind, [&](const Store& piece) { return holds_back(older, piece); });
     };
-    if (std::none_of(buffer.begin(), store, waits_for))
-      out.push_back({.thread = thread, .flush = store->address});
-    if (model_ == MemoryModel::tso) break;
+    const auto shared =
+        std::find_if(store, behind, [&](const Store& piece) { return !behaviour_.is_private(piece.address); });
+    if (shared != behind) {
+      if (std::none_of(buffer.begin(), store, waits_for))
+        out.push_back({.thread = thread, .flush = shared->address});
+      if (model_ == MemoryModel::tso) break;
+    }
     store = behind;
   }
   return out;
@@ -101,11 +104,17 @@ std::vector<Action> OperationalMachine::flushes(const MachineState& state, uint3
 
 void OperationalMachine::flush(MachineState& state, uint32_t thread, uint64_t address) const {
   std::vector<Store>& buffer = state.threads[thread].buffer;
-  const auto found = std::ranges::find(buffer, address, &Store::address);
-  const auto behind =
-      std::find_if(found, buffer.end(), [&](const Store& each) { return each.number != found->number; });
-  for (auto each = found; each != behind; ++each) store(state, each->address, each->size, each->value);
-  buffer.erase(found, behind);
+  const uint32_t number = std::ranges::find(buffer, address, &Store::address)->number;
+  std::vector<Store> pieces;
+  std::erase_if(buffer, [&](const Store& each) {
+    if (each.number == number) pieces.push_back(each);
+    return each.number == number;
+  });
+  for (const Store& each : pieces) store(state, each.address, each.size, each.value);
+  std::erase_if(buffer, [&](const Store& each) {
+    return each.number < number && behaviour_.is_private(each.address) &&
+           std::ranges::any_of(pieces, [&](const Store& piece) { return holds_back(each, piece); });
+  });
 }
 
 }  // namespace heddle

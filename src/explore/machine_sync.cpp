@@ -197,6 +197,10 @@ std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state
       return self.timed_out ? kRefused : 0;
     case HEDDLE_SYNC_sem_getvalue:
       return object.count;
+    case HEDDLE_SYNC_thread_end:  // the last one goes on to end the process
+      return std::ranges::count_if(state.threads, [](const ThreadState& other) {
+               return other.there && !other.over;
+             }) == 1;
     case HEDDLE_SYNC_once:
     case HEDDLE_SYNC_guard_acquire:
       return object.holder == 0 && !object.done;
@@ -362,7 +366,7 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
       state.threads[operation.second].node = behaviour_.root(static_cast<uint32_t>(operation.second));
       return;
     case HEDDLE_SYNC_thread_end:
-      self.over = true;
+      self.over = in == 0;
       return;
     case HEDDLE_SYNC_key_create:
       store(state, operation.address, 4, in);

@@ -121,9 +121,6 @@ std::vector<Action> PersistentSet::find(const MachineState& state, bool& awaits)
   count_ = behaviour_.thread_count();
   members_.resize(2 * count_);
   for (uint32_t t = 0; t < count_; ++t) {
-    if (is_there(state, t) && !state.exited)
-      for (const Action& flush : machine_.flushes(state, t))
-        if (behaviour_.is_private(*flush.flush)) return {flush};
     describe_thread(state, t, awaits);
   }
   describe_buffers(state);

@@ -7,7 +7,7 @@
 //
 // Buffered stores become visible as late as possible: directly before somebody else's next operation touches
 // the memory. Every run can be brought into that form: until then nobody can tell, and what empties a buffer
-// makes its stores visible anyway. Stores to private memory become visible at once.
+// makes its stores visible anyway.
 #pragma once
 
 #include <vector>

@@ -63,7 +63,8 @@ class TreeSearch : public Exploration {
         if (over() || behaviour().shared() != shared_) break;
         if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
           if (last().failed) continue;  // it ends here
-          end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
+          end(ExploreResult::End::not_covered, "an execution left the order that it was to follow",
+              behaviour().node(state.threads[action.thread].node).operation.site);
           break;
         }
       }

@@ -36,6 +36,8 @@ struct ExecutionPlan {
   const Schedule* schedule = nullptr;  // to follow; when it is a prefix, the strategy goes on behind it
   const Guide* guide = nullptr;        // the same by names; at its end the strategy goes on. Not both
   bool lenient = false;  // steps of the schedule that cannot be followed are left out; requires a prefix
+  // Flushes with a location: stores that have to come before go before; none where nothing is buffered for it.
+  bool full_flushes = false;
   RunRules rules;
   bool fresh = false;          // in a process that has not run before
   bool keep_schedule = false;  // of a passing run too

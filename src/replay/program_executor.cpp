@@ -121,6 +121,7 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   out.guided = plan.guide != nullptr ? 1 : 0;
   out.prefix = plan.guide != nullptr || (plan.schedule != nullptr && plan.schedule->header.prefix) ? 1 : 0;
   out.lenient = plan.lenient ? 1 : 0;
+  out.full_flushes = plan.full_flushes ? 1 : 0;
   return out;
 }
 

@@ -3,7 +3,8 @@
 
     check_users.py [--time SECONDS] [--least N] [--models LIST] [--options WORDS] SCRATCH [PATTERN...]
 
-The second line of a program says under which models it is safe, and, where it is not all of them, under which -DBUG fails.
+The second line of a program says under which models it is safe, and, where it is not all of them, under which -DBUG fails; and flags that the
+compiler needs.
 "Undecided" is no error, but at least as many verdicts as --least says must be given (each program has two for each model).
 """
 import argparse
@@ -50,10 +51,11 @@ def main():
         safe = re.search(r"safe:([a-z ]*)", head)[1].split()
         found = re.search(r"bug:([a-z ]*)", head)
         broken = found[1].split() if found else MODELS
+        flags = re.search(r"flags:([^;]*)", head)
         compiler = ["heddle", "c++", "-std=c++20"] if name.endswith(".cpp") else ["heddle", "cc"]
         for bug in (False, True):
             executable = os.path.join(options.scratch, name.replace(".", "_") + ("_bug" if bug else ""))
-            subprocess.run([*compiler, "-O1", "-g", "-pthread", *(["-DBUG"] if bug else []), path, "-o", executable], check=True)
+            subprocess.run([*compiler, "-O1", "-g", "-pthread", *(["-DBUG"] if bug else []), *(flags[1].split() if flags else []), path, "-o", executable], check=True)
             for model in options.models:
                 seen, why, result = verdict(executable, model, options)
                 fails = model in broken if bug else model not in safe

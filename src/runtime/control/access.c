@@ -59,7 +59,8 @@ static void write_event(uint64_t number, const struct rt_thread* thread) {
   *kept(number) = (struct heddle_event){.site = thread->op.site,
                                         .thread = (uint16_t)thread->index,
                                         .kind = (uint8_t)thread->op.kind,
-                                        .order = thread->op.order,
+                                        .order = thread->op.order & 0x7f,
+                                        .drained = thread->drained,
                                         .address = (uint64_t)(uintptr_t)thread->op.object,
                                         .size = thread->op.size,
                                         .second = second_of(&thread->op)};
@@ -71,6 +72,7 @@ void rt_keep_event(struct rt_thread* self) {
   if (result->kept_events == rt.block->layout.events_capacity) return;
   self->last.event = result->kept_events++;
   write_event(self->last.event, self);
+  self->drained = false;
 }
 
 void rt_keep_pending(const struct rt_thread* but) {
@@ -384,15 +386,21 @@ static bool in_program(const void* code) {
   return (const char*)code >= &__executable_start && (const char*)code < &etext;
 }
 
+static void leave_program(struct rt_thread* self) {
+  self->drained = true;
+  rt_drain(self);
+}
+
 void heddle_control_leave(const void* target) {
-  if (!rt.active || rt.current->oldest == NULL) return;
-  if (!in_program(target)) rt_drain(rt.current);
+  if (!rt.active || rt.plan.memory_model == HEDDLE_MODEL_sc) return;
+  if (!in_program(target)) leave_program(rt.current);
 }
 
 void heddle_control_frame_end(const void* limit) {
-  if (!rt.active || rt.current->oldest == NULL) return;
-  rt_forget_stack(rt.current, limit != NULL ? limit : __builtin_frame_address(0));
-  if (limit != NULL && !in_program(*(const void* const*)limit)) rt_drain(rt.current);
+  if (!rt.active || rt.plan.memory_model == HEDDLE_MODEL_sc) return;
+  if (rt.current->oldest != NULL)
+    rt_forget_stack(rt.current, limit != NULL ? limit : __builtin_frame_address(0));
+  if (limit != NULL && !in_program(*(const void* const*)limit)) leave_program(rt.current);
 }
 
 /* ---- library calls */

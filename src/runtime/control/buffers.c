@@ -64,9 +64,25 @@ static bool overlap(const struct rt_store* store, const void* at, uint64_t size)
   return store->at < from + size && from < store->at + store->size;
 }
 
+static bool holds_back(const struct rt_store* older, const struct rt_store* younger) {
+  return older->number < younger->barrier || overlap(older, younger->at, younger->size);
+}
+
+struct rt_store* rt_first_to_flush(const struct rt_thread* thread, struct rt_store* wanted) {
+  for (struct rt_store* older = thread->oldest; older != wanted;) {
+    if (holds_back(older, wanted)) {
+      wanted = older;
+      older = thread->oldest;
+    } else {
+      older = older->next;
+    }
+  }
+  return wanted;
+}
+
 bool rt_may_flush(const struct rt_thread* thread, const struct rt_store* store) {
   for (const struct rt_store* older = thread->oldest; older != store; older = older->next)
-    if (older->number < store->barrier || overlap(older, store->at, store->size)) return false;
+    if (holds_back(older, store)) return false;
   return true;
 }
 

@@ -81,6 +81,7 @@ struct rt_thread {
   struct rt_op op;                  /* pending, or being performed */
   bool timed_out, woken, signalled; /* how a wait may end; cleared by rt_wait */
   bool yielded;                     /* gave way with its last event */
+  bool drained;                     /* since its last event, by leaving the program: heddle_event */
   bool detached, joined, cancel_requested, cancelling, unwinding;
   int cancel_state, cancel_type;
   uint64_t events;
@@ -334,6 +335,8 @@ struct rt_store* rt_buffer_store(struct rt_thread* self, void* at, uint64_t size
 void rt_flush_one(struct rt_thread* thread, struct rt_store* store);
 void rt_drain(struct rt_thread* thread);
 bool rt_may_flush(const struct rt_thread* thread, const struct rt_store* store);
+/* PSO: the store itself, or one that has to become visible before it and may. */
+struct rt_store* rt_first_to_flush(const struct rt_thread* thread, struct rt_store* wanted);
 void rt_flush_overlapping(struct rt_thread* thread, const void* at, uint64_t size); /* of private memory only */
 void rt_forget_stack(struct rt_thread* thread, const void* limit); /* stores to frames that have ended */
 bool rt_overlaps_buffer(const struct rt_thread* thread, const void* at, uint64_t size);

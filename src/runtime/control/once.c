@@ -51,7 +51,11 @@ struct attempt {
 };
 
 static void end_attempt(struct attempt* attempt) {
-  end_once(HEDDLE_SYNC_once, attempt->word, attempt->succeeded ? DONE : 0);
+  /* An exception left the routine: somebody else is to do it. */
+  if (attempt->succeeded)
+    end_once(HEDDLE_SYNC_once, attempt->word, DONE);
+  else
+    end_once(HEDDLE_SYNC_guard_abort, attempt->word, 0);
 }
 
 int pthread_once(pthread_once_t* once, void (*routine)(void)) {

@@ -236,7 +236,8 @@ static void note_flush(const struct rt_thread* thread, const struct rt_store* st
   struct heddle_place place = {.kind = HEDDLE_PLACE_none};
   if (rt.plan.memory_model == HEDDLE_MODEL_pso) rt_place_of(store->at, &place);
   struct heddle_step* step = last_step();
-  if (step != NULL && step->kind == HEDDLE_STEP_flush && step->thread == thread->index &&
+  /* Who keeps events wants to know which store it was. */
+  if (step != NULL && step->kind == HEDDLE_STEP_flush && step->thread == thread->index && !rt.plan.keep_events &&
       memcmp(&step->place, &place, sizeof place) == 0) {
     ++step->count;
     return;
@@ -279,6 +280,18 @@ static struct rt_thread* given_alive(const struct heddle_step* step) {
   struct rt_thread* thread = &rt.threads[index];
   if (thread->state != RT_ALIVE) diverge("the thread has ended already");
   return thread;
+}
+
+/* The next store of a full flush: the oldest for its place, or what has to become visible before it. Null: there
+ * is none. */
+static struct rt_store* store_of_full_flush(const struct rt_thread* thread, const struct heddle_step* step) {
+  struct rt_store* wanted = thread->oldest;
+  while (wanted != NULL && !rt_place_matches(&step->place, wanted->at)) wanted = wanted->next;
+  if (wanted == NULL) return NULL;
+  struct rt_store* store =
+      rt.plan.memory_model == HEDDLE_MODEL_tso ? thread->oldest : rt_first_to_flush(thread, wanted);
+  if (store == wanted) --given_left;
+  return store;
 }
 
 static struct rt_store* given_store(const struct rt_thread* thread, const struct heddle_step* step) {
@@ -401,8 +414,16 @@ static struct rt_action next_given(void) {
     return towards;
   }
   struct rt_thread* thread = given_alive(step);
-  --given_left;
   struct rt_action action = {.kind = (enum heddle_step_kind)step->kind, .thread = thread};
+  if (step->kind == HEDDLE_STEP_flush && rt.plan.full_flushes && step->place.kind != HEDDLE_PLACE_none) {
+    action.store = store_of_full_flush(thread, step);
+    if (action.store == NULL) {
+      given_left = 0;
+      action.thread = NULL;
+    }
+    return action;
+  }
+  --given_left;
   switch (step->kind) {
     case HEDDLE_STEP_run:
       if (!rt_enabled(thread) && !comes_from_outside(thread)) {
