@@ -1,4 +1,5 @@
 // heddle check: all interleavings of a program.
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,6 +27,8 @@ struct Options {
   std::string time, shorten_time, output, report, algorithm, races;
   std::optional<uint64_t> executions, states, preemptions, depth;
   bool find_all = false, no_shorten = false;
+  unsigned jobs = 1;
+  std::string journal, resume;
   std::vector<std::string> command;
 };
 
@@ -36,6 +39,11 @@ struct Found {
 
 std::string progress_text(const ExploreProgress& progress) {
   const double seconds = std::max(1e-3, static_cast<double>(progress.elapsed.count()) / 1000);
+  if (progress.passes == 0)  // searches by seeds
+    return fmt::format("checking: {} ({:.0f} per second), {}, {} to be explored, {}",
+                       counted(progress.executions, "execution"),
+                       static_cast<double>(progress.executions) / seconds, counted(progress.ends, "outcome"),
+                       counted(progress.frontier, "seed"), duration_text(progress.elapsed));
   return fmt::format("checking: pass {}, {}, {} ({:.0f} per second), {}, {}", progress.passes,
                      counted(progress.executions, "execution"), counted(progress.states, "state"),
                      static_cast<double>(progress.states) / seconds, counted(progress.ends, "outcome"),
@@ -144,6 +152,7 @@ Json to_json(const ExploreResult& result, const std::vector<Found>& found,
           {"passes", result.progress.passes},
           {"redundant", result.progress.redundant},
           {"frontier", result.progress.frontier},
+          {"workers_replaced", result.progress.replaced},
           {"solving_seconds", result.progress.solving},
           {"races", races_json(result.races, names)},
           {"seconds", static_cast<double>(result.progress.elapsed.count()) / 1000},
@@ -232,6 +241,19 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                  .why = "it explores states, not schedules",
                  .next = "add --algorithm icb, or another one (heddle check --help)",
                  .exit = ExitCode::usage};
+  if ((given.jobs > 1 || !given.journal.empty() || !given.resume.empty()) &&
+      options.algorithm == Algorithm::trees)
+    return Error{.what = "the algorithm trees has no --jobs, --journal and --resume",
+                 .why = "it keeps what it learned of the threads in one process",
+                 .next = "add --algorithm se-mcr, or leave them out: trees alone is mostly faster",
+                 .exit = ExitCode::usage};
+  if (!given.journal.empty() && !given.resume.empty())
+    return Error{.what = "--journal begins a journal, --resume goes on with one",
+                 .next = "give one of them",
+                 .exit = ExitCode::usage};
+  options.jobs = given.jobs;
+  options.journal = given.journal;
+  options.resume = given.resume;
   if (!given.time.empty()) options.time = HEDDLE_TRY(parse_duration(given.time));
   std::chrono::milliseconds shorten_time = std::chrono::seconds(20);
   if (!given.shorten_time.empty()) shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
@@ -244,6 +266,17 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   options.library_sites = library_code(setup.program->program());
   const InterruptGuard guard;
   ProgramExecutor executor(*setup.program, setup.launch);
+  options.journal_head =
+      fmt::format("heddle-check 1 {} {} {} {} {}", setup.program->program().identity(),
+                  name_of(options.algorithm), text_of(options.rules.memory_model),
+                  given.find_all ? "all" : "first", shell_quote(setup.launch.command));
+  options.make_executor = [&]() -> std::unique_ptr<Executor> {
+    LaunchOptions launch = setup.launch;
+    // A position of its own in standard input.
+    if (launch.input >= 0)
+      launch.input = ::open(fmt::format("/proc/self/fd/{}", launch.input).c_str(), O_RDONLY | O_CLOEXEC);
+    return std::make_unique<ProgramExecutor>(*setup.program, launch);
+  };
   ProgressLine line(!common.quiet && !common.json);
   const ExploreResult result = HEDDLE_TRY(explore(executor, options, [&](const ExploreProgress& progress) {
     line.show_now_and_then(progress_text(progress));
@@ -294,6 +327,8 @@ void add_check(VerbSet& verbs) {
                              "  heddle check --memory-model tso -- ./test   with store buffers, as on x86\n"
                              "  heddle check --find-all --time 5m -- ./test\n"
                              "  heddle check --json -- ./test\n"
+                             "  heddle check --algorithm se-mcr --jobs 8 --journal run.journal -- ./test\n"
+                             "  heddle check --algorithm se-mcr --jobs 8 --resume run.journal -- ./test\n"
                              "Exit codes: 0 everything was explored and nothing fails, 10 failure, 12 "
                              "undecided: a limit, or something\n"
                              "in the program that cannot be explored.",
@@ -309,6 +344,12 @@ void add_check(VerbSet& verbs) {
   verb->add_option("--preemptions", options->preemptions,
                    "Only schedules with at most so many preemptions (not trees)");
   verb->add_option("--depth", options->depth, "Only so many steps into the program (not trees)");
+  verb->add_option("-j,--jobs", options->jobs, "Worker processes (not trees; default 1)")
+      ->check(CLI::Range(1u, 256u));
+  verb->add_option("--journal", options->journal,
+                   "Write down in this new file what was done and what is left (not trees)");
+  verb->add_option("--resume", options->resume,
+                   "Go on with such a journal, of a run that ended or was killed");
   verb->add_flag("--find-all", options->find_all, "Go on behind the first failure; one of each kind is kept");
   verb->add_option("--time", options->time, "How long at most, such as 30s or 5m (default: no limit)")
       ->check(duration_value());

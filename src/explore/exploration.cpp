@@ -10,7 +10,7 @@ using Clock = std::chrono::steady_clock;
 
 Exploration::Exploration(Executor& executor, const ExploreOptions& options,
                          const std::function<void(const ExploreProgress&)>& progress)
-    : executor_(executor),
+    : executor_(&executor),
       options_(options),
       tell_(progress),
       machine_(behaviour_, options.rules.memory_model, options.output_sites),
@@ -73,7 +73,7 @@ Result<void> Exploration::execute(std::span<const Action> path, std::optional<St
     return {};
   }
   const Schedule prefix = schedule_of(path, more);
-  Execution run = HEDDLE_TRY(executor_.execute({.schedule = prefix.steps.empty() ? nullptr : &prefix,
+  Execution run = HEDDLE_TRY(executor_->execute({.schedule = prefix.steps.empty() ? nullptr : &prefix,
                                                 .full_flushes = true,
                                                 .rules = options_.rules,
                                                 .keep_schedule = true,
@@ -277,16 +277,24 @@ std::optional<MachineState> Exploration::state_after(std::span<const Action> pat
   return state;
 }
 
+bool Exploration::note_end(const Hash128& inputs) {
+  const bool fresh = ends_.insert(inputs).second;
+  result_.progress.ends += fresh;
+  return fresh;
+}
+
 bool Exploration::note_end(const MachineState& state) {
-  const bool fresh = ends_.insert(machine_.inputs_hash(state)).second;
-  if (!fresh) return false;
-  ++result_.progress.ends;
+  if (!note_end(machine_.inputs_hash(state))) return false;
+  keep_outcome(state);
+  return true;
+}
+
+void Exploration::keep_outcome(const MachineState& state) {
   const auto exits = [&](const ThreadState& thread) {
     return thread.there && behaviour_.node(thread.node).state == Behaviour::State::exits;
   };
   if (options_.keep_outcomes && std::ranges::any_of(state.threads, exits))
     result_.outcomes.insert(machine_.inputs_text(state));
-  return true;
 }
 
 void Exploration::forget_ends() {

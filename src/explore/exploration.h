@@ -43,11 +43,16 @@ class Exploration {
 
   // The program has come to an end here. Whether it is the first time with these reads.
   bool note_end(const MachineState& state);
+  void keep_outcome(const MachineState& state);  // ExploreResult::outcomes, where they are wanted
+  size_t races_found() const { return races_.found().size(); }
   bool has_end(const MachineState& state) const { return ends_.contains(machine_.inputs_hash(state)); }
+  bool note_end(const Hash128& inputs);  // the same for what another process has seen
   void forget_ends();
+  void use_executor(Executor& executor) { executor_ = &executor; }
 
   void end(ExploreResult::End how, std::string why, uint32_t site = HEDDLE_NO_SITE);
   bool over() const { return over_; }
+  void go_on() { over_ = false; }  // of a worker, whose end is not the end of all
   void look();  // at limits
   ExploreProgress& progress() { return result_.progress; }
   ExploreResult& result() { return result_; }
@@ -65,7 +70,7 @@ class Exploration {
                          const std::vector<uint32_t>& numbers);
   void note_failure(Execution run);
 
-  Executor& executor_;
+  Executor* executor_;
   const ExploreOptions& options_;
   const std::function<void(const ExploreProgress&)>& tell_;
   Behaviour behaviour_;

@@ -63,6 +63,11 @@ struct ExploreOptions {
   std::optional<std::chrono::milliseconds> time;
   bool keep_outcomes = false;  // ExploreResult::outcomes
   bool races = true;           // look for them
+  // Searches by seeds only: worker processes, each with an executor of its own; a journal (journal.h), begun or gone
+  // on with, and its first line.
+  unsigned jobs = 1;
+  std::function<std::unique_ptr<Executor>()> make_executor;
+  std::string journal, resume, journal_head;
 };
 
 struct ExploreProgress {
@@ -73,6 +78,7 @@ struct ExploreProgress {
   uint64_t frontier = 0;       // seeds that are to be explored
   uint64_t redundant = 0;      // executions that ended like an earlier one, or were not needed to the end
   double solving = 0;          // seconds spent on finding seeds
+  uint64_t replaced = 0;       // workers that died
   bool awaits = false;         // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
   bool library_spins = false;  // the C++ library spun a number of times, which was cut short
   std::chrono::milliseconds elapsed{};

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""A parallel heddle check is killed three times and gone on with; workers are killed: the result is that of a run in peace.
+
+    check_resume.py SCRATCH APP BROKEN_APP
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+scratch, app, broken = sys.argv[1:]
+shutil.rmtree(scratch, ignore_errors=True)
+os.makedirs(scratch)
+
+
+def command(*options, program=app):
+    return ["heddle", "check", "--json", "--algorithm", "se-mcr", "--no-shorten", "-o", "/dev/null", *options, "--", program]
+
+
+def result(process):
+    return json.loads(process.communicate(timeout=600)[0])
+
+
+def start(*options, program=app):
+    return subprocess.Popen(command(*options, program=program), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def same(what, seen, wanted):
+    for key in ("verdict", "outcomes"):
+        if seen[key] != wanted[key]:
+            sys.exit(f"{what}: {key} is {seen[key]}, and was {wanted[key]} in peace")
+
+
+def workers_of(process):
+    """Copies of the process itself, not the programs they run."""
+    out = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8") as file:
+                parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            if parent == process.pid and os.readlink(f"/proc/{name}/exe") == os.readlink(f"/proc/{process.pid}/exe"):
+                out.append(int(name))
+        except (OSError, ValueError, IndexError):
+            pass
+    return out
+
+
+began = time.monotonic()
+peace = result(start())
+length = time.monotonic() - began
+print(f"in peace: {peace['verdict']}, {peace['outcomes']} outcomes, {peace['executions']} executions, {length:.1f} s")
+same("two workers", result(start("--jobs", "2")), peace)
+
+# Killed three times.
+journal = os.path.join(scratch, "journal")
+sizes, kills = [], 0
+option = "--journal"
+while kills < 3:
+    process = start("--jobs", "2", option, journal)
+    limit = time.monotonic() + length / 5
+    before = sizes[-1] if sizes else 0
+    # It has to have done something, and not everything.
+    while process.poll() is None and (time.monotonic() < limit or not os.path.exists(journal) or os.path.getsize(journal) <= before):
+        time.sleep(0.01)
+    if process.poll() is not None:
+        break
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kills += 1
+    sizes.append(os.path.getsize(journal))
+    option = "--resume"
+if kills < 3:
+    sys.exit(f"it ended after {kills} kills already: the program is too small")
+with open(journal, "ab") as file:  # as if it had been killed in the middle of a line
+    file.write(b"u 99999999 1 0 a b 0*3,0:")
+ended = result(start("--jobs", "2", "--resume", journal))
+same("killed three times", ended, peace)
+print(f"killed three times (journal of {sizes} bytes): {ended['verdict']}, {ended['outcomes']} outcomes, {ended['executions']} executions")
+same("gone on with when all was done", result(start("--resume", journal)), peace)
+
+# Workers die.
+process = start("--jobs", "2")
+killed = 0
+while process.poll() is None and killed < 4:
+    time.sleep(length / 20)
+    for worker in workers_of(process)[:1]:
+        os.kill(worker, signal.SIGKILL)
+        killed += 1
+ended = result(process)
+same("workers killed", ended, peace)
+if killed == 0 or ended["workers_replaced"] == 0:
+    sys.exit("no worker was killed")
+print(f"{killed} workers killed, {ended['workers_replaced']} replaced: {ended['verdict']}, {ended['outcomes']} outcomes")
+
+# A failure is found again from the journal; one of another program is refused.
+journal = os.path.join(scratch, "broken")
+for option in ("--journal", "--resume"):
+    seen = result(start("--jobs", "2", option, journal, program=broken))
+    if seen["verdict"] != "failure" or not seen["failures"] or seen["failures"][0]["confirmed"] != 3:
+        sys.exit(f"the failure was not found with {option}: {seen}")
+process = start("--resume", journal)
+if process.wait(timeout=60) != 2 or "another search" not in process.stderr.read():
+    sys.exit("a journal of another program was taken")
+print("failures: found, and found again")
