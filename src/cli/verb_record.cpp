@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
+#include "cli/record_core_mode.h"
 #include "cli/recording_text.h"
 #include "driver/pt_recording.h"
 #include "driver/record.h"
@@ -32,10 +33,10 @@ Result<void> set_mode(const Options& given, RecordingOptions& recording) {
   if (given.emulate && given.mode != "pt")
     return Error{
         .what = "--emulate goes with --mode pt only", .next = "add --mode pt", .exit = ExitCode::usage};
-  if (given.mode == "paths" || given.mode == "pt") return {};
+  if (given.mode == "paths" || given.mode == "pt" || given.mode == "core") return {};
   if (given.mode != "flow")
     return Error{.what = fmt::format("--mode does not know '{}'", given.mode),
-                 .next = "choose one of: paths, flow, pt",
+                 .next = "choose one of: paths, flow, pt, core",
                  .exit = ExitCode::usage};
   if (given.memory_model != "sc" || given.chaos || recording.policy != "standard" || !given.keep.empty())
     return Error{.what = "--mode flow goes with none of --memory-model, --chaos, --policy and --keep",
@@ -177,11 +178,31 @@ Result<ExitCode> run_pt(const Options& given, const RecordRequest& request, cons
   return exit_code(*result);
 }
 
+// The program itself, which nothing is put into; what is kept of it is its core.
+Result<ExitCode> run_core(const Options& given, const RecordRequest& request, const fs::path& file,
+                          const CommonOptions& common) {
+  if (given.memory_model != "sc" || !given.keep.empty() || request.recording.policy != "standard" ||
+      given.keep_passing)
+    return Error{.what = "--mode core goes with none of --memory-model, --keep, --keep-passing and --policy",
+                 .why = "the program runs as it is, and a core is all that is kept",
+                 .next = "leave them out",
+                 .exit = ExitCode::usage};
+  CoreRecordRequest wanted{.run = {.executable = file, .command = given.command, .input = request.input},
+                           .output = given.output,
+                           .runs = request.runs,
+                           .time = request.time};
+  if (given.chaos) wanted.run.chaos = given.seed;
+  if (request.recording.hang_timeout_ms != 0)
+    wanted.run.hang_timeout = std::chrono::milliseconds(request.recording.hang_timeout_ms);
+  return run_record_core(std::move(wanted), common);
+}
+
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   RecordRequest request = HEDDLE_TRY(request_of(given));
   const fs::path file = HEDDLE_TRY(find_program(given.command[0], fs::current_path()));
   if (given.mode == "pt") return run_pt(given, request, file, common);
   request.input = HEDDLE_TRY(input_of(given, request));
+  if (given.mode == "core") return run_core(given, request, file, common);
   request.output_to_error = common.json;
   const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(
       file, given.variant.empty() ? record_variant_name(request.recording) : given.variant));
@@ -217,6 +238,7 @@ void add_record(VerbSet& verbs) {
       "  heddle record --keep 64M -- ./server         only the last part of each thread's log\n"
       "  heddle record --keep-passing -o run.rec -- ./app\n"
       "  heddle record --mode pt --emulate --runs 50 -- ./app   Intel PT packets of the program as it is\n"
+      "  heddle record --mode core --runs 1000 --hang-timeout 10s -- ./app   a core, for heddle core\n"
       "  heddle record --mode flow -- ./app           dearer, but heddle replay REC shows the same run for "
       "certain\n"
       "Failures: death by a signal, a failed assertion, an uncaught exception, an exit code other than 0, a "
@@ -241,7 +263,8 @@ void add_record(VerbSet& verbs) {
       "--mode", options->mode,
       "paths (default): each thread's way, order left to heddle solve; flow: the order of accesses too, "
       "dearer, and replayed for certain; pt: Intel PT packets of the program itself, without "
-      "instrumentation; needs --emulate");
+      "instrumentation; needs --emulate; core: the core of a crash or hang of the program itself, whatever "
+      "core_pattern and ulimit say");
   verb->add_flag("--no-sequences", options->no_sequences, "For measurements: flow without its optimisation O1")
       ->group("");
   verb->add_flag("--no-locks", options->no_locks, "For measurements: flow without its optimisation O2")

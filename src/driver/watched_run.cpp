@@ -1,0 +1,442 @@
+#include "driver/watched_run.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include "base/files.h"
+#include "coredump/core_writer.h"
+#include "replay/interrupt.h"
+
+namespace heddle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+constexpr milliseconds kLook(20);            // between two looks at limits
+constexpr milliseconds kStopPatience(2000);  // for threads to stand still
+
+// SIGCHLD is waited for, not handled; given back as it was.
+class ChildSignal {
+ public:
+  ChildSignal() {
+    ::sigemptyset(&set_);
+    ::sigaddset(&set_, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~ChildSignal() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  ChildSignal(const ChildSignal&) = delete;
+  ChildSignal& operator=(const ChildSignal&) = delete;
+  const sigset_t& before() const { return before_; }
+  void wait(microseconds time) const {
+    const timespec limit{.tv_sec = time.count() / 1'000'000, .tv_nsec = time.count() % 1'000'000 * 1000};
+    ::sigtimedwait(&set_, nullptr, &limit);
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+};
+
+bool dumps_core(int signal) {
+  switch (signal) {
+    case SIGQUIT:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGABRT:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGSEGV:
+    case SIGXCPU:
+    case SIGXFSZ:
+    case SIGSYS:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Watch {
+ public:
+  explicit Watch(const WatchedRun& run)
+      : run_(run), random_(run.chaos.value_or(0) * 0x9e3779b97f4a7c15ull + 1), begin_(Clock::now()) {}
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch() {
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    int status = 0;
+    // Each thread may stop on its way out.
+    while (true) {
+      const pid_t thread = ::waitpid(-1, &status, __WALL);
+      if (thread < 0 && errno == EINTR) continue;
+      if (thread < 0) break;
+      if (WIFSTOPPED(status)) ::ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+      if (thread == pid_ && !WIFSTOPPED(status)) break;
+    }
+  }
+
+  Result<WatchedEnd> go() {
+    HEDDLE_TRY(start());
+    while (!done_) {
+      while (!done_ && take_one()) {
+      }
+      if (failed_) return *failed_;
+      if (done_) break;
+      HEDDLE_TRY(look_at_limits());
+      if (!done_) signal_.wait(disturb());
+    }
+    return end_;
+  }
+
+ private:
+  enum class State : uint8_t { running, stepping, stopping, held };
+  struct Thread {
+    State state = State::running;
+    uint64_t steps = 0;       // stepping: instructions of the program's own code until it is held
+    uint64_t budget = 0;      // and at most so many in all
+    Clock::time_point until;  // held
+  };
+
+  Result<void> start() {
+    std::vector<char*> argv;
+    for (const std::string& word : run_.command) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    const std::string input = run_.input >= 0 ? fmt::format("/proc/self/fd/{}", run_.input) : "";
+    int ready[2], failure[2];
+    if (::pipe2(ready, O_CLOEXEC) != 0 || ::pipe2(failure, O_CLOEXEC) != 0)
+      return system_error("cannot make a pipe", run_.executable);
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid < 0) return system_error("cannot make a process", run_.executable);
+    if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(127);
+      char byte;
+      ::close(ready[1]);
+      [[maybe_unused]] const ssize_t ignored = ::read(ready[0], &byte, 1);  // until we are watched
+      ::sigprocmask(SIG_SETMASK, &signal_.before(), nullptr);
+      bool fine = true;
+      if (!input.empty()) {
+        const int descriptor = ::open(input.c_str(), O_RDONLY);
+        fine = descriptor >= 0 && ::dup2(descriptor, 0) == 0;
+      }
+      if (run_.output_to_error) ::dup2(2, 1);
+      if (run_.no_output) {
+        const int nothing = ::open("/dev/null", O_WRONLY);
+        ::dup2(nothing, 1);
+        ::dup2(nothing, 2);
+      }
+      if (fine) ::execv(run_.executable.c_str(), argv.data());
+      const int code = errno;
+      [[maybe_unused]] const ssize_t told = ::write(failure[1], &code, sizeof code);
+      ::_exit(127);
+    }
+    pid_ = pid;
+    ::close(ready[0]);
+    ::close(failure[1]);
+    const bool watched = ::ptrace(PTRACE_SEIZE, pid, nullptr, kOptions) == 0;
+    const int refused = errno;
+    ::close(ready[1]);
+    threads_[pid] = {};
+    if (!watched) {
+      ::close(failure[0]);
+      errno = refused;
+      Error error = system_error("the program cannot be watched", "ptrace(PTRACE_SEIZE)");
+      error.next = "heddle doctor  (says what forbids it)";
+      return error;
+    }
+    // Until the program itself begins: of a failed start the pipe tells.
+    int status = 0, code = 0;
+    while (::waitpid(pid, &status, __WALL) < 0 && errno == EINTR) {
+    }
+    if (!WIFSTOPPED(status)) {
+      pid_ = 0;
+      const bool told = ::read(failure[0], &code, sizeof code) == sizeof code;
+      ::close(failure[0]);
+      errno = told ? code : 0;
+      return system_error("cannot start the program", run_.executable);
+    }
+    ::close(failure[0]);
+    stopped(pid, status);
+    return {};
+  }
+
+  // One stop or end of a thread; false: there is none.
+  bool take_one() {
+    int status = 0;
+    const pid_t thread = ::waitpid(-1, &status, __WALL | WNOHANG);
+    if (thread <= 0) return false;
+    if (WIFSTOPPED(status)) {
+      stopped(thread, status);
+      return true;
+    }
+    threads_.erase(thread);
+    if (thread != pid_) return true;
+    pid_ = 0;
+    done_ = true;
+    if (WIFSIGNALED(status))
+      end_.signal = WTERMSIG(status);
+    else
+      end_.exit_code = WEXITSTATUS(status);
+    if (interrupted()) end_.kind = WatchedEnd::Kind::interrupted;
+    return true;
+  }
+
+  void stopped(pid_t thread, int status) {
+    const int event = status >> 16, signal = WSTOPSIG(status);
+    const auto known = threads_.find(thread);
+    if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {  // the program was stopped by a signal (Ctrl-Z)
+      ::ptrace(PTRACE_LISTEN, thread, nullptr, nullptr);
+      return;
+    }
+    if (known == threads_.end()) {  // it begins
+      threads_[thread] = {};
+      if (run_.chaos && below(3) != 0)
+        step_on(thread);
+      else
+        go_on(thread);
+      return;
+    }
+    Thread& entry = known->second;
+    if (event == PTRACE_EVENT_EXEC) {
+      learn_code();
+      go_on(thread);
+    } else if (event == PTRACE_EVENT_STOP) {
+      if (entry.state == State::stopping)
+        step_on(thread);
+      else
+        resume(thread);
+    } else if (event != 0) {
+      resume(thread);
+    } else if (signal == SIGTRAP && entry.state == State::stepping && is_step(thread)) {
+      stepped(thread);
+    } else {
+      delivered(thread, signal);
+    }
+  }
+
+  // Single steps, also the one into a signal handler, are SIGTRAPs of the kernel's own: those of the program
+  // (int3, raise) are crashes like others.
+  static bool is_step(pid_t thread) {
+    siginfo_t info{};
+    return ::ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0 && info.si_code != SI_KERNEL &&
+           info.si_code > 0;
+  }
+
+  void delivered(pid_t thread, int signal) {
+    if (!dumps_core(signal) || !ends_the_process(signal)) {
+      resume(thread, signal);
+      return;
+    }
+    siginfo_t info{};
+    const bool told = ::ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0;
+    const Result<void> written = write(thread, signal, told ? std::optional(info) : std::nullopt);
+    if (!written) failed_ = written.error();
+    end_.kind = WatchedEnd::Kind::crashed;
+    end_.signal = signal;
+    done_ = true;
+  }
+
+  bool ends_the_process(int signal) const {
+    std::ifstream in(fmt::format("/proc/{}/status", pid_));
+    for (std::string line; std::getline(in, line);) {
+      unsigned long mask = 0;
+      if (std::sscanf(line.c_str(), "SigCgt: %lx", &mask) == 1 ||
+          (std::sscanf(line.c_str(), "SigIgn: %lx", &mask) == 1 && signal == SIGQUIT))
+        if ((mask >> (signal - 1) & 1) != 0) return false;
+    }
+    return true;
+  }
+
+  // All threads stand still first.
+  Result<void> write(pid_t failing, int signal, std::optional<siginfo_t> reason) {
+    std::vector<pid_t> threads = {failing};
+    std::vector<pid_t> moving;
+    for (const auto& [thread, entry] : threads_) {
+      if (thread == failing) continue;
+      if (entry.state == State::held) {
+        threads.push_back(thread);
+      } else if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) == 0) {
+        moving.push_back(thread);
+      }
+    }
+    const auto patience = Clock::now() + kStopPatience;
+    while (!moving.empty() && Clock::now() < patience) {
+      const size_t before = moving.size();
+      std::erase_if(moving, [&](pid_t thread) {
+        int status = 0;
+        if (::waitpid(thread, &status, __WALL | WNOHANG) != thread) return false;
+        if (WIFSTOPPED(status)) threads.push_back(thread);
+        return true;
+      });
+      if (moving.size() == before) signal_.wait(microseconds(200));
+    }
+    end_.core_bytes = HEDDLE_TRY(write_core(
+        {.pid = pid_, .threads = std::move(threads), .signal = signal, .reason = reason}, run_.core));
+    return {};
+  }
+
+  Result<void> look_at_limits() {
+    const auto now = Clock::now();
+    const auto finish = [&](WatchedEnd::Kind kind) {
+      end_.kind = kind;
+      done_ = true;
+    };
+    if (interrupted()) {
+      finish(WatchedEnd::Kind::interrupted);
+    } else if (run_.hang_timeout && now - begin_ >= *run_.hang_timeout) {
+      // The main thread first, as gcore has it; it stands still like the others.
+      ::ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
+      int status = 0;
+      const auto patience = Clock::now() + kStopPatience;
+      pid_t got = 0;
+      while (threads_[pid_].state != State::held && (got = ::waitpid(pid_, &status, __WALL | WNOHANG)) == 0 &&
+             Clock::now() < patience)
+        signal_.wait(microseconds(200));
+      HEDDLE_TRY(write(pid_, 0, std::nullopt));
+      finish(WatchedEnd::Kind::hung);
+    } else if (run_.deadline && now >= *run_.deadline) {
+      finish(WatchedEnd::Kind::out_of_time);
+    }
+    return {};
+  }
+
+  // ---- disturbances
+  uint64_t below(uint64_t bound) { return random_() % bound; }
+  // All orders of magnitude alike.
+  uint64_t spread(double from, double to) {
+    return static_cast<uint64_t>(from * std::pow(to / from, static_cast<double>(below(1'000'000)) / 1'000'000));
+  }
+
+  void go_on(pid_t thread, int signal = 0) {
+    threads_[thread].state = State::running;
+    ::ptrace(PTRACE_CONT, thread, nullptr, signal);
+  }
+
+  void resume(pid_t thread, int signal = 0) {
+    if (threads_[thread].state == State::stepping)
+      ::ptrace(PTRACE_SINGLESTEP, thread, nullptr, signal);
+    else
+      go_on(thread, signal);
+  }
+
+  void step_on(pid_t thread) {
+    Thread& entry = threads_[thread];
+    entry.state = State::stepping;
+    entry.steps = spread(1, 400);
+    entry.budget = 1'500;
+    ::ptrace(PTRACE_SINGLESTEP, thread, nullptr, nullptr);
+  }
+
+  // As long as it comes back soon it is stepped here; from a call that waits it comes back to the others' turn.
+  void stepped(pid_t thread) {
+    Thread& entry = threads_[thread];
+    while (true) {
+      const auto at =
+          static_cast<uint64_t>(::ptrace(PTRACE_PEEKUSER, thread, offsetof(user_regs_struct, rip), nullptr));
+      if (at >= code_begin_ && at < code_end_) --entry.steps;
+      if (entry.steps == 0) {
+        entry.state = State::held;
+        entry.until = Clock::now() + microseconds(spread(50, 20'000));
+        ++end_.disturbances;
+        return;
+      }
+      if (--entry.budget == 0) {  // a long way through libraries
+        go_on(thread);
+        return;
+      }
+      ::ptrace(PTRACE_SINGLESTEP, thread, nullptr, nullptr);
+      siginfo_t told{};
+      for (int spin = 0; spin < 200 && told.si_pid == 0; ++spin)
+        if (::waitid(P_PID, static_cast<id_t>(thread), &told,
+                     WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) != 0)
+          return;
+      if (told.si_pid != thread || told.si_code != CLD_TRAPPED || told.si_status != SIGTRAP) return;
+      int status = 0;
+      if (::waitpid(thread, &status, __WALL | WNOHANG) != thread) return;
+      if (!is_step(thread)) {
+        stopped(thread, status);
+        return;
+      }
+    }
+  }
+
+  // Lets threads go on whose time is over, stops one now and then. How long to wait for something else.
+  microseconds disturb() {
+    if (!run_.chaos) return kLook;
+    const auto now = Clock::now();
+    // Who is held does not hang: the second half of the time is for the program alone.
+    const bool over = run_.hang_timeout && now - begin_ >= *run_.hang_timeout / 2;
+    auto next = now + kLook;
+    std::vector<pid_t> running;
+    for (auto& [thread, entry] : threads_) {
+      if (entry.state == State::held) {
+        if (over || entry.until <= now)
+          go_on(thread);
+        else
+          next = std::min(next, entry.until);
+      }
+      if (entry.state == State::running) running.push_back(thread);
+    }
+    const bool more = !over && threads_.size() > 1;  // alone it meets nobody
+    if (more && now >= next_stop_) {
+      next_stop_ = now + microseconds(spread(20, 3000));
+      if (!running.empty()) {
+        const pid_t thread = running[below(running.size())];
+        if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) == 0) threads_[thread].state = State::stopping;
+      }
+    }
+    if (more) next = std::min(next, next_stop_);
+    return std::max(microseconds(1), std::chrono::duration_cast<microseconds>(next - now));
+  }
+
+  // Of the executable itself.
+  void learn_code() {
+    std::error_code ignored;
+    const std::string own = fs::read_symlink(fmt::format("/proc/{}/exe", pid_), ignored);
+    std::ifstream in(fmt::format("/proc/{}/maps", pid_));
+    for (std::string line; std::getline(in, line);) {
+      unsigned long begin = 0, end = 0;
+      char protection[8] = {};
+      if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, protection) < 3 || protection[2] != 'x' ||
+          !line.ends_with(own))
+        continue;
+      if (code_end_ == 0) code_begin_ = begin;
+      code_end_ = end;
+    }
+  }
+
+  const WatchedRun& run_;
+  std::mt19937_64 random_;
+  const Clock::time_point begin_;
+  const ChildSignal signal_;
+  pid_t pid_ = 0;
+  std::map<pid_t, Thread> threads_;
+  Clock::time_point next_stop_;
+  uint64_t code_begin_ = 0, code_end_ = 0;
+  bool done_ = false;
+  WatchedEnd end_;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Result<WatchedEnd> run_watched(const WatchedRun& run) {
+  return Watch(run).go();
+}
+
+}  // namespace heddle
