@@ -41,6 +41,7 @@ std::string variable_text(const CriticalVariable& variable, const CodeNames& nam
 
 std::string alignment_text(const Outcomes& all, const ControlledProgram& program) {
   const std::optional<Alignment>& alignment = all.passing.alignment;
+  if (!alignment && all.core.indexes[all.core.failing].index.frames.empty()) return "none";
   if (!alignment) return "none: no thread of the passing run begins like the failing one";
   const ThreadName thread = thread_names(all.passing.execution.created)[alignment->thread];
   if (alignment->exact) return fmt::format("exact, thread {}", thread.text());

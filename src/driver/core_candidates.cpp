@@ -1,76 +1,371 @@
 #include "driver/core_candidates.h"
 
 #include <algorithm>
+#include <unordered_map>
+
+#include "abi/sync_kind.h"
 
 namespace heddle {
+namespace {
 
-std::vector<size_t> critical_in(const heddle_event& event, const std::vector<CriticalVariable>& variables) {
-  std::vector<size_t> out;
-  for (size_t i = 0; i < variables.size(); ++i) {
-    const MemoryDifference& where = variables[i].difference;
-    const bool sync = event.kind >= HEDDLE_EVENT_sync;
-    if (sync != variables[i].sync) continue;
-    if (sync ? event.address == where.address
-             : event.address < where.address + where.size &&
-                   where.address < event.address + std::max<uint64_t>(event.size, 1))
-      out.push_back(i);
-  }
-  return out;
+constexpr uint64_t kMostWords = 512;  // of one event: what large copies touch behind is not looked at
+
+bool is_sync(const heddle_event& event) {
+  return event.kind >= HEDDLE_EVENT_sync;
 }
 
-bool PreemptionPoints::accesses_later(uint32_t thread, size_t event, const std::set<size_t>& variables) const {
-  if (thread >= accesses.size()) return false;
-  return std::ranges::any_of(accesses[thread], [&](const auto& access) {
-    return access.first >= event && variables.contains(access.second);
-  });
+bool frees(const heddle_event& event) {
+  return event.kind == HEDDLE_EVENT_call && event.order == HEDDLE_CALL_frees;
 }
 
-PreemptionPoints preemption_points(const PassingRun& run, bool in_order) {
-  PreemptionPoints out;
-  const std::vector<heddle_event>& events = run.execution.kept_events;
-  out.accesses.resize(run.execution.created.size());
-  const size_t end = in_order ? events.size() : std::min<size_t>(run.aligned_events, events.size());
-  // The last one before the aligned point has priority 1.
-  std::map<size_t, uint64_t> priority;
-  std::vector<std::vector<size_t>> critical(events.size());
-  for (size_t i = 0; i < events.size(); ++i) {
-    critical[i] = critical_in(events[i], run.critical);
-    for (const size_t variable : critical[i]) out.accesses[events[i].thread].emplace_back(i, variable);
-  }
-  for (size_t i = end; i-- > 0;)
-    if (!critical[i].empty()) priority.emplace(i, priority.size() + 1);
-  out.lowest = 2 * priority.size() + 2;
+bool reads(const heddle_event& event) {
+  return event.kind == HEDDLE_EVENT_read || event.kind == HEDDLE_EVENT_update ||
+         (event.kind == HEDDLE_EVENT_call && event.order != HEDDLE_CALL_writes && !frees(event));
+}
 
-  enum class Point : uint8_t { none, access, sync };
-  std::vector<Point> kinds(events.size(), Point::none);
-  std::vector<Point> behind(run.execution.created.size(),
-                            Point::none);  // what the thread's last event makes of its next
-  for (size_t i = 0; i < events.size(); ++i) {
-    const bool sync = events[i].kind >= HEDDLE_EVENT_sync;
-    const Point own = sync ? Point::sync : !critical[i].empty() || in_order ? Point::access : Point::none;
-    kinds[i] = std::max(own, behind[events[i].thread]);
-    behind[events[i].thread] = own;
+bool writes(const heddle_event& event) {
+  return event.kind == HEDDLE_EVENT_write || event.kind == HEDDLE_EVENT_update ||
+         (event.kind == HEDDLE_EVENT_call && event.order != HEDDLE_CALL_reads);
+}
+
+// What a synchronisation operation does to who else uses its object.
+enum class SyncRole : uint8_t { none, takes, tries, gives, meets };
+
+SyncRole role_of(const heddle_event& event) {
+  switch (event.kind - HEDDLE_EVENT_sync) {
+    case HEDDLE_SYNC_mutex_lock:
+    case HEDDLE_SYNC_rwlock_rdlock:
+    case HEDDLE_SYNC_rwlock_wrlock:
+    case HEDDLE_SYNC_spin_lock:
+      return SyncRole::takes;
+    case HEDDLE_SYNC_mutex_trylock:
+    case HEDDLE_SYNC_mutex_timedlock:
+    case HEDDLE_SYNC_rwlock_tryrdlock:
+    case HEDDLE_SYNC_rwlock_timedrdlock:
+    case HEDDLE_SYNC_rwlock_trywrlock:
+    case HEDDLE_SYNC_rwlock_timedwrlock:
+    case HEDDLE_SYNC_spin_trylock:
+      return SyncRole::tries;
+    case HEDDLE_SYNC_mutex_unlock:
+    case HEDDLE_SYNC_rwlock_unlock:
+    case HEDDLE_SYNC_spin_unlock:
+      return SyncRole::gives;
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_timedwait:
+    case HEDDLE_SYNC_cond_signal:
+    case HEDDLE_SYNC_cond_broadcast:
+    case HEDDLE_SYNC_cond_wait_cxx:
+    case HEDDLE_SYNC_barrier_wait:
+    case HEDDLE_SYNC_sem_wait:
+    case HEDDLE_SYNC_sem_trywait:
+    case HEDDLE_SYNC_sem_timedwait:
+    case HEDDLE_SYNC_sem_post:
+    case HEDDLE_SYNC_sem_getvalue:
+    case HEDDLE_SYNC_once:
+    case HEDDLE_SYNC_guard_acquire:
+    case HEDDLE_SYNC_futex:
+    case HEDDLE_SYNC_futex_wait_cxx:
+    case HEDDLE_SYNC_futex_notify_cxx:
+      return SyncRole::meets;
+    default:
+      return SyncRole::none;
   }
-  for (size_t i = 0; i < end; ++i)
-    if (kinds[i] != Point::none)
-      out.points.push_back({.event = i, .thread = events[i].thread, .weight = out.lowest, .critical = {}});
-  // Backwards: what a thread accesses up to its next synchronisation.
-  std::vector<PreemptionPoint> next(run.execution.created.size(), {.weight = out.lowest});
-  size_t point = out.points.size();
-  for (size_t i = end; i-- > 0;) {
-    PreemptionPoint& block = next[events[i].thread];
-    if (!critical[i].empty()) {
-      block.critical.insert(critical[i].begin(), critical[i].end());
-      block.weight = std::min(block.weight, 2 * priority.at(i));
+}
+
+bool roles_conflict(SyncRole one, SyncRole other) {
+  if (one == SyncRole::none || other == SyncRole::none) return false;
+  // Whoever gives a lock back is in nobody's way but of those that only try to take it.
+  if (one == SyncRole::gives) return other == SyncRole::tries;
+  if (other == SyncRole::gives) return one == SyncRole::tries;
+  return true;
+}
+
+// Locks that threads hold at each event: lock and the event that took it.
+class HeldLocks {
+ public:
+  using Set = std::vector<std::pair<uint64_t, size_t>>;
+
+  explicit HeldLocks(const std::vector<heddle_event>& events, size_t threads) : now_(threads) {
+    at_.reserve(events.size());
+    for (size_t i = 0; i < events.size(); ++i) {
+      const heddle_event& event = events[i];
+      Set& held = now_[event.thread];
+      at_.push_back(intern(held));
+      if (!is_sync(event)) continue;
+      const SyncRole role = role_of(event);
+      const uint32_t kind = event.kind - HEDDLE_EVENT_sync;
+      if (role == SyncRole::takes || (role == SyncRole::tries && event.after == 0)) {
+        held.emplace_back(event.address, i);
+      } else if (role == SyncRole::gives) {
+        const auto found = std::find_if(held.rbegin(), held.rend(),
+                                        [&](const auto& lock) { return lock.first == event.address; });
+        if (found != held.rend()) held.erase(std::next(found).base());
+      } else if (kind == HEDDLE_SYNC_cond_wait || kind == HEDDLE_SYNC_cond_timedwait) {
+        // The mutex was given back meanwhile.
+        for (auto& lock : held)
+          if (lock.first == event.second) lock.second = i;
+      }
     }
-    if (kinds[i] == Point::none) continue;
-    out.points[--point].critical = block.critical;
-    // Inside a critical section the others would soon have to wait: of equal points those at synchronisation
-    // come first.
-    out.points[point].weight =
-        block.weight == out.lowest ? out.lowest : block.weight + (kinds[i] == Point::sync ? 0 : 1);
-    if (kinds[i] == Point::sync) block = {.weight = out.lowest};
   }
+
+  const Set& at(size_t event) const { return sets_[at_[event]]; }
+
+ private:
+  uint32_t intern(const Set& held) {
+    const auto [found, fresh] = numbers_.try_emplace(held, static_cast<uint32_t>(sets_.size()));
+    if (fresh) sets_.push_back(held);
+    return found->second;
+  }
+
+  std::vector<Set> now_, sets_;
+  std::map<Set, uint32_t> numbers_;
+  std::vector<uint32_t> at_;
+};
+
+struct WordAccess {
+  size_t event;
+  uint32_t thread;
+  bool read, write;
+};
+
+// The likelier, the smaller; multiplied by the rank among its like.
+constexpr uint64_t kExplainedViolation = 2, kCriticalViolation = 4, kExplained = 4, kCritical = 8,
+                   kViolation = 20, kConflict = 40, kSync = 48, kPosition = 3, kRest = 64, kBehind = 4;
+
+class Finder {
+ public:
+  explicit Finder(const CandidateRun& run) : run_(run), events_(run.events), held_(events_, run.threads) {}
+
+  std::vector<CoreCandidate> find() {
+    collect();
+    for (const auto& [word, accesses] : words_) look_at_word(word, accesses);
+    for (const auto& [object, used] : objects_) look_at_object(object, used);
+    look_at_positions();
+    if (run_.from == 0) add_rest();
+    return ranked();
+  }
+
+ private:
+  struct Key {
+    size_t event;
+    uint32_t next;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
+  void collect() {
+    std::unordered_map<uint64_t, std::pair<uint32_t, bool>> threads;  // by word: the thread, several
+    const auto each_word = [&](const heddle_event& event, auto visit) {
+      const uint64_t first = event.address / 8,
+                     last = (event.address + std::max<uint64_t>(event.size, 1) - 1) / 8;
+      for (uint64_t word = first; word <= last && word - first < kMostWords; ++word) visit(word);
+    };
+    for (const heddle_event& event : events_)
+      if (!is_sync(event) && event.address != 0 && !frees(event))
+        each_word(event, [&](uint64_t word) {
+          const auto [found, fresh] = threads.try_emplace(word, event.thread, false);
+          if (found->second.first != event.thread) found->second.second = true;
+        });
+    for (size_t i = 0; i < events_.size(); ++i) {
+      const heddle_event& event = events_[i];
+      if (event.address == 0) continue;
+      if (is_sync(event)) {
+        if (role_of(event) != SyncRole::none) objects_[event.address].push_back(i);
+        continue;
+      }
+      each_word(event, [&](uint64_t word) {
+        const auto found = threads.find(word);
+        if (found == threads.end()) return;
+        if (!found->second.second && !(frees(event) && found->second.first != event.thread) &&
+            !freed_.contains(word))
+          return;
+        words_[word].push_back({i, event.thread, reads(event), writes(event)});
+      });
+    }
+    for (const CriticalVariable& variable : run_.critical)
+      (variable.sync
+           ? critical_objects_
+           : critical_words_)[variable.sync ? variable.difference.address : variable.difference.address / 8]
+          .push_back(&variable);
+    // A block that one thread uses and another frees: seen only now.
+    if (!freed_.empty()) return;
+    for (const heddle_event& event : events_)
+      if (frees(event))
+        each_word(event, [&](uint64_t word) {
+          const auto found = threads.find(word);
+          if (found != threads.end() && found->second.first != event.thread) freed_.insert(word);
+        });
+    if (freed_.empty()) return;
+    words_.clear();
+    objects_.clear();
+    critical_words_.clear();
+    critical_objects_.clear();
+    collect();
+  }
+
+  // The first access behind an event by each other thread that conflicts with it.
+  void look_at_word(uint64_t word, const std::vector<WordAccess>& accesses) {
+    if (std::ranges::none_of(accesses, [](const WordAccess& access) { return access.write; })) return;
+    std::map<uint32_t, const WordAccess*> next_write, next_read;
+    // Backwards: what comes next is known then.
+    std::vector<const WordAccess*> before(accesses.size(), nullptr);
+    std::map<uint32_t, const WordAccess*> last;
+    for (size_t i = 0; i < accesses.size(); ++i) {
+      const auto found = last.find(accesses[i].thread);
+      if (found != last.end()) before[i] = found->second;
+      last[accesses[i].thread] = &accesses[i];
+    }
+    for (size_t i = accesses.size(); i-- > 0;) {
+      const WordAccess& access = accesses[i];
+      const auto meet = [&](const std::map<uint32_t, const WordAccess*>& others) {
+        for (const auto& [thread, other] : others)
+          if (thread != access.thread) add_access(word, access, before[i], *other);
+      };
+      meet(next_write);
+      if (access.write) meet(next_read);
+      if (access.write) next_write[access.thread] = &access;
+      if (access.read) next_read[access.thread] = &access;
+    }
+  }
+
+  static bool cannot_be_serial(const WordAccess& first, const WordAccess& other, const WordAccess& second) {
+    if (other.write)
+      return (first.read && !first.write) || (second.read && !second.write) || (first.read && second.write);
+    return first.write && second.write;
+  }
+
+  // The value in the core is what one of the two writes.
+  bool explains(const WordAccess& access, const CriticalVariable& variable) const {
+    if (!access.write) return false;
+    const heddle_event& event = events_[access.event];
+    const MemoryDifference& difference = variable.difference;
+    if (event.address != difference.address || event.size > 8 || event.size == 0) return false;
+    const uint64_t mask = event.size >= 8 ? ~uint64_t{0} : (uint64_t{1} << event.size * 8) - 1;
+    const uint64_t written = event.kind == HEDDLE_EVENT_update ? event.after : event.value;
+    return (written & mask) == (difference.failing & mask);
+  }
+
+  void add_access(uint64_t word, const WordAccess& access, const WordAccess* before, const WordAccess& other) {
+    // Where a lock keeps the two apart, the other one must come before the lock is taken; unless it only tries
+    // to take it, and may go on without.
+    size_t at = access.event;
+    bool tries = false;
+    for (const auto& [lock, taken] : held_.at(access.event))
+      for (const auto& [theirs, taken_there] : held_.at(other.event))
+        if (lock == theirs) {
+          at = std::min(at, taken);
+          tries |= role_of(events_[taken_there]) == SyncRole::tries;
+        }
+    if (tries && at != access.event) add_conflict(word, access, before, other, access.event);
+    add_conflict(word, access, before, other, at);
+  }
+
+  void add_conflict(uint64_t word, const WordAccess& access, const WordAccess* before, const WordAccess& other,
+                    size_t at) {
+    const bool violation = before != nullptr && before->event < at && cannot_be_serial(*before, other, access);
+    uint64_t factor = violation ? kViolation : kConflict;
+    if (const auto critical = critical_words_.find(word); critical != critical_words_.end()) {
+      const bool explained = std::ranges::any_of(critical->second, [&](const CriticalVariable* variable) {
+        return explains(access, *variable) || explains(other, *variable);
+      });
+      factor = violation ? (explained ? kExplainedViolation : kCriticalViolation)
+                         : (explained ? kExplained : kCritical);
+    }
+    add(at, other.thread, factor);
+  }
+
+  void look_at_object(uint64_t object, const std::vector<size_t>& used) {
+    const bool critical = critical_objects_.contains(object);
+    std::map<std::pair<uint32_t, SyncRole>, size_t> next;
+    for (size_t i = used.size(); i-- > 0;) {
+      const size_t event = used[i];
+      const SyncRole role = role_of(events_[event]);
+      for (const auto& [who, other] : next)
+        if (who.first != events_[event].thread && roles_conflict(role, who.second))
+          add(event, who.first, critical ? kCritical : kSync);
+      next[{events_[event].thread, role}] = event;
+    }
+  }
+
+  // A thread that the core has in the middle of something was stopped about there: in favour of the failing
+  // one, or of another.
+  void look_at_positions() {
+    if (run_.positions == nullptr) return;
+    const std::vector<CorePosition>& positions = *run_.positions;
+    std::vector<uint64_t> seen(positions.size());
+    for (size_t i = 0; i < events_.size(); ++i) {
+      const uint32_t thread = events_[i].thread;
+      if (thread >= positions.size()) continue;
+      const CorePosition& position = positions[thread];
+      if (seen[thread]++ != position.events || position.kind != CorePosition::Kind::midway || thread == 0)
+        continue;
+      for (uint32_t next = 0; next < positions.size(); ++next) {
+        if (next == thread) continue;
+        const bool failing = next == run_.failing;
+        if (failing || positions[next].kind == CorePosition::Kind::midway)
+          found_[{i, next}] = std::min(found_.try_emplace({i, next}, UINT64_MAX).first->second,
+                                       failing ? kPosition : 2 * kPosition);
+      }
+    }
+  }
+
+  void add(size_t event, uint32_t next, uint64_t factor) {
+    if (event < run_.from) return;
+    if (event >= run_.aligned) factor *= kBehind;
+    const auto [found, fresh] = found_.try_emplace({event, next}, factor);
+    if (!fresh) found->second = std::min(found->second, factor);
+  }
+
+  void add_rest() {
+    for (const CoreCandidate& other : candidates_in_order(run_))
+      found_.try_emplace({other.event, other.next}, kRest * (other.event >= run_.aligned ? kBehind : 1));
+  }
+
+  // Among alike ones the last before the aligned point comes first; of those behind it the first.
+  std::vector<CoreCandidate> ranked() const {
+    std::map<uint64_t, std::vector<Key>> alike;
+    for (const auto& [key, factor] : found_) alike[factor].push_back(key);
+    std::vector<CoreCandidate> out;
+    for (auto& [factor, keys] : alike) {
+      std::ranges::sort(keys, {},
+                        [&](const Key& key) { return std::tuple(distance(key), key.event, key.next); });
+      uint64_t rank = 0;
+      for (const Key& key : keys)
+        out.push_back({.event = key.event,
+                       .thread = events_[key.event].thread,
+                       .next = key.next,
+                       .weight = ++rank * factor});
+    }
+    std::ranges::sort(out, {}, [](const CoreCandidate& c) { return std::tuple(c.weight, c.event, c.next); });
+    if (out.size() > run_.most) out.resize(run_.most);
+    return out;
+  }
+
+  uint64_t distance(const Key& key) const {
+    return key.event < run_.aligned ? run_.aligned - key.event : key.event - run_.aligned;
+  }
+
+  const CandidateRun& run_;
+  const std::vector<heddle_event>& events_;
+  const HeldLocks held_;
+  std::map<uint64_t, std::vector<WordAccess>> words_;  // those that several threads use
+  std::map<uint64_t, std::vector<size_t>> objects_;
+  std::set<uint64_t> freed_;
+  std::unordered_map<uint64_t, std::vector<const CriticalVariable*>> critical_words_, critical_objects_;
+  std::map<Key, uint64_t> found_;
+};
+
+}  // namespace
+
+std::vector<CoreCandidate> core_candidates(const CandidateRun& run) {
+  return Finder(run).find();
+}
+
+std::vector<CoreCandidate> candidates_in_order(const CandidateRun& run) {
+  std::vector<CoreCandidate> out;
+  for (size_t i = run.from; i < run.events.size() && out.size() < run.most; ++i)
+    for (uint32_t next = 0; next < run.threads; ++next)
+      if (next != run.events[i].thread)
+        out.push_back({.event = i, .thread = run.events[i].thread, .next = next, .weight = out.size()});
   return out;
 }
 

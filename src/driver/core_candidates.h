@@ -1,4 +1,16 @@
-// Points of a passing run where a thread may be preempted, with what the search wants to know of each.
+// Preemptions that may turn a passing run into the failing one, the likeliest first.
+//
+// The paper (section 5) has candidates at synchronisation operations, and weighs each by how close to the
+// failure it disturbs an access to a critical variable. Here a candidate is a pair of events of two threads
+// that conflict (the same memory, one of them writes; the same synchronisation object): thread `thread` is
+// preempted before its event, `next` goes on and comes to its own first. So preemptions that change no order
+// are no candidates, and of those that change the same order there is one. Where both events are inside
+// critical sections of one lock, the preemption is before the lock is taken. What makes a candidate likelier,
+// beside its distance in time to the aligned point:
+//   - it concerns a critical variable, most of all one whose value in the core is written by one of the two;
+//   - the thread accessed the same memory before, and the three accesses cannot be put in any serial order (the
+//     four patterns of Lu et al., ASPLOS 2006): an atomicity violation;
+//   - it touches what the failing thread's divergence depends on (dependence order only).
 #pragma once
 
 #include <map>
@@ -9,27 +21,31 @@
 
 namespace heddle {
 
-struct PreemptionPoint {
+struct CoreCandidate {
   size_t event = 0;  // of the run: the thread would perform it next
   uint32_t thread = 0;
+  uint32_t next = 0;  // goes on instead
   uint64_t weight = 0;
-  std::set<size_t> critical;  // variables that are accessed from here to the thread's next synchronisation
 };
 
-struct PreemptionPoints {
-  std::vector<PreemptionPoint> points;  // in the order of the run
-  uint64_t lowest = 0;                  // weight of points with no critical access
-  // By thread: variables that it accesses at or behind an event.
-  std::vector<std::vector<std::pair<size_t, size_t>>> accesses;  // event, variable
-
-  bool accesses_later(uint32_t thread, size_t event, const std::set<size_t>& variables) const;
+// The run in which preemptions are looked for: the passing one, or one that a preemption gave.
+struct CandidateRun {
+  const std::vector<heddle_event>& events;
+  size_t threads = 0;
+  const std::vector<CriticalVariable>& critical;
+  size_t aligned = 0;  // events before the aligned point
+  size_t from = 0;     // candidates before this event are of no interest
+  std::optional<uint32_t> failing;
+  const std::vector<CorePosition>* positions = nullptr;  // by thread; null: not known
+  size_t most = 100'000;                                 // candidates
 };
 
-// `in_order`: for the baseline, all synchronisation operations and shared accesses of the whole run, without
-// weights.
-PreemptionPoints preemption_points(const PassingRun& run, bool in_order);
+// Ascending by weight. Behind those that change an order, with large weights, all others: what a call does that
+// nobody knows of may conflict too.
+std::vector<CoreCandidate> core_candidates(const CandidateRun& run);
 
-// Which variables an event accesses.
-std::vector<size_t> critical_in(const heddle_event& event, const std::vector<CriticalVariable>& variables);
+// The baseline (CHESS): before every synchronisation operation and shared access of the run, with each other
+// thread, in the order of the run.
+std::vector<CoreCandidate> candidates_in_order(const CandidateRun& run);
 
 }  // namespace heddle

@@ -157,11 +157,10 @@ Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledPr
     out.failure = failure_in(out, program);
   }
   if (out.indexes[out.failing].index.frames.empty())
-    return Error{.what = "the failing thread was in no function of the program",
-                 .where = file,
-                 .why =
-                     "its stack could not be unwound so far (a library or the core's memory is missing, or the "
-                     "stack is destroyed)"};
+    out.notes.emplace_back(
+        "the failing thread was in no function of the program (libraries called each other, its stack is "
+        "destroyed, "
+        "or a library or memory is missing): of the failure only its kind is known");
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "driver/core_passing.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "abi/sync_kind.h"
@@ -14,6 +15,7 @@ namespace {
 // like.
 std::optional<Alignment> best_alignment(const CoreCase& core, const PassingRun& run) {
   const ExecutionIndex& index = core.indexes[core.failing].index;
+  if (index.frames.empty()) return std::nullopt;
   const FunctionId first = index.frames[0].function;
   const std::vector<uint32_t> threads = threads_that_begin_with(first, run.execution.moves, *core.regions);
   // Threads of the core that began alike, by their numbers: in order of creation.
@@ -33,6 +35,80 @@ std::optional<Alignment> best_alignment(const CoreCase& core, const PassingRun& 
       best = found;
   }
   return best;
+}
+
+// Own events of a thread before a move of the run.
+uint64_t events_before(const PassingRun& run, uint32_t thread, uint64_t move) {
+  return static_cast<uint64_t>(std::count_if(
+      run.execution.moves.begin(), run.execution.moves.begin() + static_cast<ptrdiff_t>(move),
+      [&](const heddle_move& made) { return made.kind == HEDDLE_MOVE_event && made.thread == thread; }));
+}
+
+// Threads that began alike are paired in the order of their creation, if there are as many of them in the core
+// as had been created by then.
+void find_positions(const CoreCase& core, PassingRun& run) {
+  const std::vector<heddle_thread_entry>& created = run.execution.created;
+  run.positions.assign(created.size(), {});
+  std::vector<uint64_t> all(created.size());
+  std::vector<uint64_t> born(created.size());  // own events of the creator before it created the thread
+  std::vector<uint32_t> children(created.size());
+  for (const heddle_event& event : run.execution.kept_events) {
+    ++all[event.thread];
+    const uint32_t kind = event.kind - HEDDLE_EVENT_sync;
+    if (kind != HEDDLE_SYNC_thread_create && kind != HEDDLE_SYNC_thread_start_cxx) continue;
+    for (size_t i = 1; i < created.size(); ++i)
+      if (created[i].creator == event.thread && created[i].child == children[event.thread])
+        born[i] = all[event.thread];
+    ++children[event.thread];
+  }
+  std::map<FunctionId, std::vector<size_t>> groups;  // of the core's threads
+  for (size_t i = 0; i < core.indexes.size(); ++i)
+    if (!core.indexes[i].index.frames.empty()) groups[core.indexes[i].index.frames[0].function].push_back(i);
+  std::vector<bool> placed(created.size());
+  // The main thread's position says which others had been created: it comes first.
+  const auto place_group = [&](FunctionId first, std::vector<size_t> members) {
+    std::vector<uint32_t> threads = threads_that_begin_with(first, run.execution.moves, *core.regions);
+    std::erase_if(threads, [&](uint32_t thread) {
+      const CorePosition& creator = run.positions[created[thread].creator];
+      return thread != created[thread].creator && creator.kind == CorePosition::Kind::midway &&
+             born[thread] > creator.events;
+    });
+    if (threads.size() != members.size()) return;
+    std::ranges::sort(members, {}, [&](size_t i) { return core.stacks[i].tid; });
+    for (size_t i = 0; i < members.size(); ++i) {
+      const std::optional<Alignment> found =
+          align(core.indexes[members[i]].index, run.execution.moves, threads[i], *core.regions);
+      placed[threads[i]] = true;
+      if (found)
+        run.positions[threads[i]] = {CorePosition::Kind::midway, events_before(run, threads[i], found->move)};
+    }
+  };
+  const auto main = std::ranges::find(core.stacks, core.core->pid(), &CoreStack::tid);
+  std::optional<FunctionId> main_function;
+  if (main != core.stacks.end()) {
+    const CoreIndex& index = core.indexes[static_cast<size_t>(main - core.stacks.begin())];
+    if (!index.index.frames.empty()) main_function = index.index.frames[0].function;
+  }
+  if (main_function) place_group(*main_function, groups[*main_function]);
+  for (const auto& [first, members] : groups)
+    if (first != main_function) place_group(first, members);
+  // Who is not in the core has ended, or had not been created.
+  for (uint32_t thread = 0; thread < created.size(); ++thread) {
+    if (placed[thread] || thread == created[thread].creator) continue;
+    const CorePosition& creator = run.positions[created[thread].creator];
+    if (creator.kind == CorePosition::Kind::unknown) continue;
+    const bool begun = creator.kind == CorePosition::Kind::ended ||
+                       (creator.kind == CorePosition::Kind::midway && born[thread] <= creator.events);
+    run.positions[thread] = {begun ? CorePosition::Kind::ended : CorePosition::Kind::not_begun,
+                             begun ? all[thread] : 0};
+  }
+  // Where a group could not be paired, nobody of it is known to have ended.
+  for (const auto& [first, members] : groups)
+    for (const uint32_t thread : threads_that_begin_with(first, run.execution.moves, *core.regions))
+      if (!placed[thread] && run.positions[thread].kind == CorePosition::Kind::ended)
+        if (std::ranges::none_of(threads_that_begin_with(first, run.execution.moves, *core.regions),
+                                 [&](uint32_t other) { return placed[other]; }))
+          run.positions[thread] = {};
 }
 
 uint64_t object_size(uint32_t sync) {
@@ -179,6 +255,7 @@ Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& fo
     find_critical(run);
   }
   if (core.hangs()) find_awaited(core, run);
+  find_positions(core, run);
   return run;
 }
 

@@ -16,12 +16,21 @@ struct CriticalVariable {
   bool sync = false;      // of a hang: an object that threads of the core wait for
 };
 
+// How far a thread of the passing run had come in the core. The paper looks at the failing thread alone; but
+// the core has all of them, and who stands in the middle of something was stopped there.
+struct CorePosition {
+  enum class Kind : uint8_t { unknown, not_begun, midway, ended };
+  Kind kind = Kind::unknown;
+  uint64_t events = 0;  // of its own that it had performed
+};
+
 struct PassingRun {
   Execution execution;  // with schedule and events
   std::optional<Alignment> alignment;
   uint64_t aligned_events = 0;  // performed before the aligned point; all of them when there is none
   DumpComparison comparison;
   std::vector<CriticalVariable> critical;
+  std::vector<CorePosition> positions;  // by thread
 };
 
 // `follow`: the "follow" variant of the core's program.

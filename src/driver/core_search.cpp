@@ -1,9 +1,12 @@
 #include "driver/core_search.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <queue>
+#include <set>
 
+#include "abi/sync_kind.h"
 #include "driver/core_candidates.h"
 #include "replay/interrupt.h"
 #include "schedule/schedule_check.h"
@@ -13,18 +16,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What an event of a thread is called in all runs: the how-manieth of its kind at its place.
-struct EventName {
-  uint32_t thread, site;
-  uint8_t kind;
-  uint64_t occurrence;
-};
-
 // A run whose events can be cut at, by preempting a thread.
 struct BaseRun {
   Schedule schedule;
-  std::vector<heddle_event> events;
   std::vector<ThreadName> threads;
+  std::vector<CoreCandidate> candidates;
+  unsigned preemptions = 0;
+  uint64_t weight = 0;  // of what made it
+  size_t number = 0;    // of that among its parent's candidates
 };
 using Base = std::shared_ptr<const BaseRun>;
 
@@ -32,12 +31,7 @@ class Search {
  public:
   Search(const CoreCase& core, const PassingRun& passing, Executor& executor, const CoreSearchOptions& options,
          const std::function<void(const CoreSearchResult&)>& progress)
-      : core_(core),
-        passing_(passing),
-        executor_(executor),
-        options_(options),
-        progress_(progress),
-        first_(std::make_shared<BaseRun>(base_of(passing.execution))) {
+      : core_(core), passing_(passing), executor_(executor), options_(options), progress_(progress) {
     if (options.time) deadline_ = start_ + *options.time;
   }
 
@@ -46,59 +40,48 @@ class Search {
       result_.last = passing_.execution;
       return finish(CoreSearchResult::End::found);
     }
-    if (options_.order != CoreOrder::chess) HEDDLE_TRY(search(false));
-    // What the core told was not enough, or was not asked for.
-    if (!ended_) HEDDLE_TRY(search(true));
+    in_order_ = options_.order == CoreOrder::chess;
+    if (!in_order_) {
+      HEDDLE_TRY(try_positions());
+      HEDDLE_TRY(search());
+      in_order_ = true;
+    }
+    // What the core told was not enough, or was not asked for: all single preemptions, then all pairs.
+    if (!ended_) HEDDLE_TRY(search());
     return finish(ended_.value_or(CoreSearchResult::End::exhausted));
   }
 
  private:
-  void collect(bool in_order) {
-    in_order_ = in_order;
-    points_ = preemption_points(passing_, in_order);
-    singles_.clear();
-    order_.clear();
-    // Without a critical access there is nothing to disturb (line 23 of the algorithm).
-    for (size_t i = 0; i < points_.points.size(); ++i)
-      if (in_order || !points_.points[i].critical.empty()) order_.push_back(i);
-    result_.candidates += order_.size();
-    if (in_order) return;
-    // The lightest first; of equal ones the later in the run.
-    std::ranges::sort(order_, [&](size_t a, size_t b) {
-      return std::pair(weight(a), points_.points[b].event) < std::pair(weight(b), points_.points[a].event);
-    });
-  }
-
-  Result<void> search(bool in_order) {
-    collect(in_order);
-    // Singles and pairs by the sum of their weights: position i of the order, alone or with position j behind
-    // it.
-    using Entry = std::tuple<uint64_t, size_t, size_t>;  // weight, i, j + 1; 0: alone
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-    const auto add = [&](size_t i, size_t j) {
-      if (i >= order_.size() || j > order_.size()) return;
-      // The baseline tries all single preemptions before the first pair.
-      const uint64_t sum = in_order_ ? (j == 0 ? i : order_.size() + i * order_.size() + j)
-                                     : weight(order_[i]) + (j == 0 ? 0 : weight(order_[j - 1]));
-      open.emplace(sum, i, j);
-    };
-    add(0, 0);
-    while (!open.empty() && !ended_) {
-      const auto [sum, i, j] = open.top();
-      open.pop();
-      if (j == 0) {
-        add(i + 1, 0);
-        if (options_.preemptions >= 2) add(i, i + 2);
-        HEDDLE_TRY(try_single(order_[i]));
-      } else {
-        add(i, j + 1);
-        HEDDLE_TRY(try_pair(order_[i], order_[j - 1]));
+  // Candidates of the passing run, and of each run that a preemption gave, by weight.
+  Result<void> search() {
+    struct Entry {
+      uint64_t weight;
+      uint64_t number;  // of equal weight, who came first
+      Base base;
+      size_t candidate;
+      bool operator<(const Entry& other) const {
+        return std::pair(weight, number) > std::pair(other.weight, other.number);
       }
+    };
+    std::priority_queue<Entry> open;
+    uint64_t number = 0;
+    const auto add = [&](const Base& base, size_t candidate) {
+      if (candidate >= base->candidates.size()) return;
+      const uint64_t own = base->candidates[candidate].weight;
+      // The baseline tries all single preemptions before the first pair.
+      const uint64_t in_order = base->preemptions * kNextDepth + base->number * kNextRun + candidate;
+      open.push({in_order_ ? in_order : base->weight + own, number++, base, candidate});
+    };
+    add(base_of(passing_.execution, nullptr, 0), 0);
+    while (!open.empty() && !ended_) {
+      const Entry entry = open.top();
+      open.pop();
+      add(entry.base, entry.candidate + 1);
+      const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
+      if (run != nullptr) add(run, 0);
     }
     return {};
   }
-
-  uint64_t weight(size_t point) const { return points_.points[point].weight; }
 
   Result<CoreSearchResult> finish(CoreSearchResult::End end) {
     result_.end = end;
@@ -106,15 +89,48 @@ class Search {
     return std::move(result_);
   }
 
-  static BaseRun base_of(const Execution& execution) {
-    BaseRun base{.schedule = execution.schedule,
-                 .events = execution.kept_events,
-                 .threads = thread_names(execution.created)};
-    base.schedule.header.prefix = true;
-    base.schedule.header.failure.clear();
-    base.schedule.header.events.reset();
-    base.schedule.header.values.clear();
+  // `parent`: null for the passing run.
+  Base base_of(const Execution& execution, const BaseRun* parent, size_t candidate) {
+    auto base = std::make_shared<BaseRun>(
+        BaseRun{.schedule = execution.schedule, .threads = thread_names(execution.created)});
+    base->schedule.header.prefix = true;
+    base->schedule.header.failure.clear();
+    base->schedule.header.events.reset();
+    base->schedule.header.values.clear();
+    if (parent != nullptr) {
+      base->preemptions = parent->preemptions + 1;
+      base->number = candidate;
+      base->weight = parent->weight + parent->candidates[candidate].weight + kPairWeight;
+    }
+    if (base->preemptions >= options_.preemptions) return base;
+    CandidateRun run{.events = execution.kept_events,
+                     .threads = base->threads.size(),
+                     .critical = passing_.critical,
+                     .aligned = aligned_in(execution, base->threads)};
+    if (parent != nullptr) {
+      run.from = parent->candidates[candidate].event + 1;
+      run.most = kMostOfRun;
+    } else {
+      if (passing_.alignment) run.failing = passing_.alignment->thread;
+      run.positions = &passing_.positions;
+    }
+    base->candidates = in_order_ ? candidates_in_order(run) : core_candidates(run);
+    result_.candidates = std::max<uint64_t>(result_.candidates, base->candidates.size());
     return base;
+  }
+
+  // Where the failing thread has performed as many events as at the aligned point of the passing run.
+  size_t aligned_in(const Execution& execution, const std::vector<ThreadName>& threads) const {
+    if (&execution == &passing_.execution || !passing_.alignment) return passing_.aligned_events;
+    const uint32_t failing = passing_.alignment->thread;
+    uint64_t left = 0;
+    for (size_t i = 0; i < passing_.aligned_events; ++i)
+      left += passing_.execution.kept_events[i].thread == failing ? 1 : 0;
+    const auto here = std::ranges::find(threads, thread_names(passing_.execution.created)[failing]);
+    const auto thread = static_cast<uint32_t>(here - threads.begin());
+    for (size_t i = 0; i < execution.kept_events.size(); ++i)
+      if (execution.kept_events[i].thread == thread && left-- == 0) return i;
+    return execution.kept_events.size();
   }
 
   bool check(const Execution& execution) {
@@ -123,21 +139,8 @@ class Search {
     return result_.matched != FailureMatch::none;
   }
 
-  // Threads that may go on at a point instead, those that meet its critical accesses first.
-  std::vector<uint32_t> others(const BaseRun& base, const PreemptionPoint& point, size_t event) const {
-    std::vector<uint32_t> out;
-    for (uint32_t thread = 0; thread < base.threads.size(); ++thread) {
-      if (thread == point.thread) continue;
-      const bool meets = in_order_ || point.critical.empty() || thread >= points_.accesses.size() ||
-                         points_.accesses_later(thread, base.events.data() == first_->events.data() ? event : 0,
-                                                point.critical);
-      if (meets) out.push_back(thread);
-    }
-    return out;
-  }
-
   // The steps of a run up to an event, then another thread.
-  static std::optional<Schedule> cut(const BaseRun& base, size_t event, const ThreadName& next) {
+  static std::optional<Schedule> cut(const BaseRun& base, size_t event, const ThreadName& next, StepKind kind) {
     Schedule out{.header = base.schedule.header, .threads = base.schedule.threads, .steps = {}};
     uint64_t left = event;
     for (const Step& step : base.schedule.steps) {
@@ -155,113 +158,137 @@ class Search {
       out.threads.push_back({.name = next, .start = {}, .created = {}});
       thread = ThreadIndex(out.threads.size() - 1);
     }
-    out.steps.push_back(Step::run(*thread, 1));
+    out.steps.push_back(kind == StepKind::timeout ? Step::timeout(*thread) : Step::run(*thread, 1));
     if (!check_schedule(out)) return std::nullopt;  // a thread that cannot exist yet, most of all
     return out;
   }
 
-  // The run; null when nothing came of it.
-  Result<Base> perform(const BaseRun& base, size_t event, uint32_t next) {
-    const std::optional<Schedule> prefix = cut(base, event, base.threads[next]);
-    if (!prefix) return Base();
+  // The run that a preemption gives; null when nothing came of it.
+  Result<Base> perform(const BaseRun& base, size_t number) {
+    const CoreCandidate& candidate = base.candidates[number];
+    // What both phases have in common counts once; the second phase needs its run nevertheless.
+    const bool again = base.preemptions == 0 && !tried_.insert({candidate.event, candidate.next}).second;
+    for (const StepKind kind : {StepKind::run, StepKind::timeout}) {
+      const std::optional<Schedule> prefix = cut(base, candidate.event, base.threads[candidate.next], kind);
+      if (!prefix) return Base();
+      std::optional<Execution> done = HEDDLE_TRY(execute(*prefix, false));
+      if (done && again) --result_.tries;
+      if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
+      if (!has_timed_waits()) break;
+      // The other thread could not go on there; but the time it waits for may end.
+    }
+    return Base();
+  }
+
+  static bool is_usable(const Execution& execution) {
+    return (execution.outcome == Outcome::passed || execution.outcome == Outcome::failed) &&
+           execution.schedule_complete;
+  }
+
+  // Nothing: the schedule cannot be followed.
+  Result<std::optional<Execution>> execute(const Schedule& prefix, bool lenient) {
     Execution execution = HEDDLE_TRY(executor_.execute({.strategy = Strategy::nonpreemptive(),
-                                                        .schedule = &*prefix,
+                                                        .schedule = &prefix,
+                                                        .lenient = lenient,
                                                         .rules = options_.rules,
                                                         .keep_schedule = true,
                                                         .keep_events = true,
                                                         .deadline = deadline_}));
-    if (execution.outcome == Outcome::diverged) return Base();  // the other thread could not go on there
+    if (execution.outcome == Outcome::diverged) return std::optional<Execution>();
     ++result_.tries;
     result_.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
     progress_(result_);
     if (check(execution)) {
-      result_.last = std::move(execution);
+      result_.last = execution;
       ended_ = CoreSearchResult::End::found;
-      return Base();
-    }
-    if (execution.outcome == Outcome::interrupted || interrupted())
+    } else if (execution.outcome == Outcome::interrupted || interrupted()) {
       ended_ = CoreSearchResult::End::interrupted;
-    else if (result_.tries >= options_.tries || execution.outcome == Outcome::out_of_time ||
-             (deadline_ && Clock::now() >= *deadline_))
+    } else if (result_.tries >= options_.tries || execution.outcome == Outcome::out_of_time ||
+               (deadline_ && Clock::now() >= *deadline_)) {
       ended_ = CoreSearchResult::End::limit;
-    if (execution.outcome != Outcome::passed && execution.outcome != Outcome::failed) return Base();
-    if (!execution.schedule_complete) return Base();
-    return std::make_shared<const BaseRun>(base_of(execution));
-  }
-
-  Result<void> try_single(size_t number) {
-    const PreemptionPoint& point = points_.points[number];
-    for (const uint32_t next : others(*first_, point, point.event)) {
-      if (ended_) break;
-      HEDDLE_TRY(single(number, next));
     }
-    return {};
+    return std::optional(std::move(execution));
   }
 
-  Result<Base> single(size_t number, uint32_t next) {
-    const auto [found, fresh] = singles_.try_emplace({number, next});
-    if (fresh) {
-      Base run = HEDDLE_TRY(perform(*first_, points_.points[number].event, next));
-      if (run != nullptr && (kept_ += run->events.size()) < kMostKept) found->second = std::move(run);
+  bool has_timed_waits() {
+    if (!timed_)
+      timed_ = std::ranges::any_of(passing_.execution.kept_events, [](const heddle_event& event) {
+        switch (event.kind - HEDDLE_EVENT_sync) {
+          case HEDDLE_SYNC_cond_timedwait:
+          case HEDDLE_SYNC_cond_wait_cxx:
+          case HEDDLE_SYNC_mutex_timedlock:
+          case HEDDLE_SYNC_rwlock_timedrdlock:
+          case HEDDLE_SYNC_rwlock_timedwrlock:
+          case HEDDLE_SYNC_sem_timedwait:
+          case HEDDLE_SYNC_thread_timedjoin:
+          case HEDDLE_SYNC_futex:
+          case HEDDLE_SYNC_futex_wait_cxx:
+          case HEDDLE_SYNC_sleep:
+            return true;
+          default:
+            return false;
+        }
+      });
+    return *timed_;
+  }
+
+  // All threads to where the core has them, the failing one last. In which order those that were stopped and
+  // those that have ended ran, nobody knows: both ways.
+  Result<void> try_positions() {
+    using Kind = CorePosition::Kind;
+    const std::vector<CorePosition>& positions = passing_.positions;
+    if (positions.empty()) return {};
+    const uint32_t failing = passing_.alignment ? passing_.alignment->thread : 0;
+    std::vector<uint32_t> midway, over;
+    const std::vector<ThreadName> threads = thread_names(passing_.execution.created);
+    std::vector<uint64_t> own(threads.size());
+    for (const heddle_event& event : passing_.execution.kept_events) ++own[event.thread];
+    for (uint32_t thread = 1; thread < positions.size(); ++thread) {
+      if (thread == failing) continue;
+      if (positions[thread].kind == Kind::midway) midway.push_back(thread);
+      if (positions[thread].kind == Kind::ended) over.push_back(thread);
     }
-    return found->second;
-  }
-
-  EventName name_of(const PreemptionPoint& point) const {
-    const heddle_event& event = first_->events[point.event];
-    EventName name{event.thread, event.site, event.kind, 0};
-    for (size_t i = 0; i <= point.event; ++i) name.occurrence += is_named(first_->events[i], name) ? 1 : 0;
-    return name;
-  }
-
-  static bool is_named(const heddle_event& event, const EventName& name) {
-    return event.thread == name.thread && event.site == name.site && event.kind == name.kind;
-  }
-
-  // Threads are numbered by their creation, which a preemption may change: those of the passing run and of the
-  // other by their names.
-  Result<void> try_pair(size_t one, size_t other) {
-    if (points_.points[one].event > points_.points[other].event) std::swap(one, other);
-    const PreemptionPoint &first = points_.points[one], &second = points_.points[other];
-    for (const uint32_t next : others(*first_, first, first.event)) {
-      if (ended_) return {};
-      const Base base = HEDDLE_TRY(single(one, next));
-      if (base == nullptr) continue;
-      const EventName name = name_of(second);
-      const auto thread = std::ranges::find(base->threads, first_->threads[name.thread]);
-      if (thread == base->threads.end()) continue;
-      EventName here = name;
-      here.thread = static_cast<uint32_t>(thread - base->threads.begin());
-      uint64_t seen = 0;
-      size_t event = 0;
-      while (event < base->events.size() && (!is_named(base->events[event], here) || ++seen < name.occurrence))
-        ++event;
-      if (event >= base->events.size() || event <= first.event) continue;
-      PreemptionPoint point = second;
-      point.thread = here.thread;
-      for (const uint32_t then : others(*base, point, event)) {
-        if (ended_) return {};
-        HEDDLE_TRY(perform(*base, event, then));
+    if (midway.empty() || positions[0].kind != Kind::midway) return {};
+    std::set<std::vector<uint32_t>> orders;
+    for (const bool stopped_first : {true, false}) {
+      std::vector<uint32_t> order = {0};
+      for (const std::vector<uint32_t>& part :
+           stopped_first ? std::array{midway, over} : std::array{over, midway})
+        order.insert(order.end(), part.begin(), part.end());
+      if (failing != 0) order.push_back(failing);
+      if (ended_ || !orders.insert(order).second) continue;
+      Schedule prefix{.header = passing_.execution.schedule.header,
+                      .threads = passing_.execution.schedule.threads,
+                      .steps = {}};
+      prefix.header.prefix = true;
+      prefix.header.failure.clear();
+      prefix.header.events.reset();
+      prefix.header.values.clear();
+      for (const uint32_t thread : order) {
+        const std::optional<ThreadIndex> index = prefix.find(threads[thread]);
+        const uint64_t count = positions[thread].kind == Kind::unknown ? own[thread] : positions[thread].events;
+        if (index && count != 0) prefix.steps.push_back(Step::run(*index, count));
       }
+      if (!check_schedule(prefix)) continue;
+      HEDDLE_TRY(execute(prefix, true));
     }
     return {};
   }
 
-  static constexpr size_t kMostKept = 50'000'000;  // events of runs that stay in memory
+  static constexpr uint64_t kPairWeight = 16;
+  static constexpr uint64_t kNextDepth = uint64_t{1} << 60, kNextRun = uint64_t{1} << 24;
+  static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
 
   const CoreCase& core_;
   const PassingRun& passing_;
   Executor& executor_;
   const CoreSearchOptions& options_;
   const std::function<void(const CoreSearchResult&)>& progress_;
-  bool in_order_ = false;  // the present phase: in the order of the run, or by weight
-  PreemptionPoints points_;
   const Clock::time_point start_ = Clock::now();
   std::optional<Clock::time_point> deadline_;
-  Base first_;
-  std::vector<size_t> order_;
-  std::map<std::pair<size_t, uint32_t>, Base> singles_;
-  size_t kept_ = 0;
+  bool in_order_ = false;                        // the present phase: in the order of the run, or by weight
+  std::set<std::pair<size_t, uint32_t>> tried_;  // alone
+  std::optional<bool> timed_;
   std::optional<CoreSearchResult::End> ended_;
   CoreSearchResult result_;
 };

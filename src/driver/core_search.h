@@ -1,11 +1,10 @@
 // The search for a failing schedule, guided by a core (section 5 of the paper, algorithm 2).
 //
-// Candidates for preemptions are the points before and behind synchronisation operations of the passing run,
-// and, since threads of real programs also meet without any, before and behind accesses to critical variables
-// (the paper has only the former). A candidate weighs what the first critical access behind it weighs: the
-// closer to the aligned point, the less. Combinations of up to `preemptions` candidates are tried, the lightest
-// first, each with every thread whose future accesses overlap. The second preemption is looked for in the run
-// that the first one gave, by what the thread does there for the how-manieth time.
+// First the threads are brought to where the core has them, if it has one in the middle of something. Then
+// preemptions are tried (core_candidates.h), alone and two together, the lightest first; the weight of two is
+// the sum. The second preemption is looked for in the run that the first one gave, by what the thread does
+// there for the how-manieth time. A thread in a timed wait is let go on by the end of its time. When all of
+// these are tried, all points of the run follow in its order.
 #pragma once
 
 #include <chrono>
@@ -18,7 +17,7 @@
 namespace heddle {
 
 enum class CoreOrder : uint8_t {
-  temporal,  // by the distance in time to the aligned point
+  temporal,  // by the distance in time to the aligned point (and what else core_candidates.h says)
   chess,     // the baseline: candidates in the order of the run, whatever the core says
 };
 

@@ -316,6 +316,9 @@ class Watch {
   }
 
   // ---- disturbances
+  // Who is held does not hang: the second half of the time is for the program alone.
+  bool over() const { return run_.hang_timeout && Clock::now() - begin_ >= *run_.hang_timeout / 2; }
+
   uint64_t below(uint64_t bound) { return random_() % bound; }
   // All orders of magnitude alike.
   uint64_t spread(double from, double to) {
@@ -355,7 +358,7 @@ class Watch {
         ++end_.disturbances;
         return;
       }
-      if (--entry.budget == 0) {  // a long way through libraries
+      if (--entry.budget == 0 || (entry.budget % 32 == 0 && over())) {  // a long way through libraries
         go_on(thread);
         return;
       }
@@ -379,20 +382,18 @@ class Watch {
   microseconds disturb() {
     if (!run_.chaos) return kLook;
     const auto now = Clock::now();
-    // Who is held does not hang: the second half of the time is for the program alone.
-    const bool over = run_.hang_timeout && now - begin_ >= *run_.hang_timeout / 2;
     auto next = now + kLook;
     std::vector<pid_t> running;
     for (auto& [thread, entry] : threads_) {
       if (entry.state == State::held) {
-        if (over || entry.until <= now)
+        if (over() || entry.until <= now)
           go_on(thread);
         else
           next = std::min(next, entry.until);
       }
       if (entry.state == State::running) running.push_back(thread);
     }
-    const bool more = !over && threads_.size() > 1;  // alone it meets nobody
+    const bool more = !over() && threads_.size() > 1;  // alone it meets nobody
     if (more && now >= next_stop_) {
       next_stop_ = now + microseconds(spread(20, 3000));
       if (!running.empty()) {
