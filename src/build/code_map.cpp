@@ -321,16 +321,24 @@ class CodeMapBuilder {
                      const Placed& place, uint64_t shift) {
     const char* name = variable.getShortName();
     if (variable.getTag() != llvm::dwarf::DW_TAG_variable || name == nullptr) return;
-    const auto number = static_cast<size_t>(std::strtoull(name, nullptr, 10));
-    if (number == 0 || number > numbered.size()) return;
-    const std::optional<InstructionId> value = program_instruction(numbered[number - 1], place);
+    std::vector<ValueLocation>* known = nullptr;
+    if (*name == 'a') {
+      const auto argument = static_cast<unsigned>(std::strtoul(name + 1, nullptr, 10));
+      known = &map_.argument_locations_[{place.function.value, argument}];
+    } else {
+      const auto number = static_cast<size_t>(std::strtoull(name, nullptr, 10));
+      if (number == 0 || number > numbered.size()) return;
+      const std::optional<InstructionId> value = program_instruction(numbered[number - 1], place);
+      if (!value) return;
+      known = &map_.locations_[value->value];
+    }
     auto locations = variable.getLocations(llvm::dwarf::DW_AT_location);
-    if (is_missing(locations) || !value) return;
+    if (is_missing(locations)) return;
     for (const llvm::DWARFLocationExpression& location : *locations) {
       ValueLocation out{.range = {place.address, place.address + place.size},
                         .expression = {location.Expr.begin(), location.Expr.end()}};
       if (location.Range) out.range = {location.Range->LowPC + shift, location.Range->HighPC + shift};
-      map_.locations_[value->value].push_back(std::move(out));
+      known->push_back(std::move(out));
     }
   }
 
@@ -385,6 +393,12 @@ std::vector<CodeRange> CodeMap::code_of(InstructionId instruction) const {
   const auto [first, last] = code_.equal_range(instruction.value);
   for (auto at = first; at != last; ++at) ranges.push_back(at->second);
   return ranges;
+}
+
+const std::vector<ValueLocation>& CodeMap::locations_of_argument(FunctionId function, unsigned argument) const {
+  static const std::vector<ValueLocation> none;
+  const auto found = argument_locations_.find({function.value, argument});
+  return found != argument_locations_.end() ? found->second : none;
 }
 
 const std::vector<ValueLocation>& CodeMap::locations_of(InstructionId value) const {

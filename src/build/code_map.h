@@ -50,8 +50,9 @@ class CodeMap {
   // Code of an instruction, ascending; several ranges where code generation duplicated it, none where it left
   // nothing.
   std::vector<CodeRange> code_of(InstructionId instruction) const;
-  // Of header values of loops, of local variables in memory; empty when it is not known.
+  // Of what loops, loads and calls give, of local variables in memory; empty when it is not known.
   const std::vector<ValueLocation>& locations_of(InstructionId value) const;
+  const std::vector<ValueLocation>& locations_of_argument(FunctionId function, unsigned argument) const;
 
   const std::vector<MachineFunction>& functions() const { return functions_; }  // ascending
   const std::vector<std::string>& differing() const { return differing_; }
@@ -66,6 +67,7 @@ class CodeMap {
   std::vector<Row> rows_;  // ascending, without overlaps
   std::multimap<uint32_t, CodeRange> code_;
   std::map<uint32_t, std::vector<ValueLocation>> locations_;
+  std::map<std::pair<uint32_t, unsigned>, std::vector<ValueLocation>> argument_locations_;
   std::vector<std::string> differing_;
 };
 

@@ -42,13 +42,21 @@ class Numbering {
         if (wants_name(instruction)) named.emplace_back(&instruction, line);
       }
     for (const auto& [instruction, line] : named) name(*instruction, line, scope);
+    for (llvm::Argument& argument : function.args())
+      if (fits_a_word(*argument.getType())) name(argument, scope);
+  }
+
+  static bool fits_a_word(const llvm::Type& type) {
+    return type.isPointerTy() || (type.isIntegerTy() && type.getIntegerBitWidth() <= 64);
   }
 
   static bool wants_name(const llvm::Instruction& instruction) {
     if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
-    return llvm::isa<llvm::PHINode>(instruction) &&
-           (instruction.getType()->isIntegerTy() || instruction.getType()->isPointerTy()) &&
-           instruction.getType()->getPrimitiveSizeInBits() <= 64;
+    if (!fits_a_word(*instruction.getType()) || instruction.isTerminator() ||
+        llvm::isa<llvm::IntrinsicInst>(instruction))
+      return false;
+    if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return !call->isMustTailCall();
+    return llvm::isa<llvm::PHINode>(instruction) || llvm::isa<llvm::LoadInst>(instruction);
   }
 
   void name(llvm::Instruction& instruction, uint32_t line, llvm::DISubprogram* scope) {
@@ -60,8 +68,17 @@ class Numbering {
       builder_.insertDeclare(&instruction, variable, builder_.createExpression(), at,
                              instruction.getNextNode());
     else
-      builder_.insertDbgValueIntrinsic(&instruction, variable, builder_.createExpression(), at,
-                                       &*block->getFirstInsertionPt());
+      builder_.insertDbgValueIntrinsic(
+          &instruction, variable, builder_.createExpression(), at,
+          llvm::isa<llvm::PHINode>(instruction) ? &*block->getFirstInsertionPt() : instruction.getNextNode());
+  }
+
+  void name(llvm::Argument& argument, llvm::DISubprogram* scope) {
+    llvm::DILocalVariable* variable = builder_.createAutoVariable(
+        scope, "a" + std::to_string(argument.getArgNo()), file_, 1, word_, /*AlwaysPreserve=*/true);
+    llvm::DILocation* at = llvm::DILocation::get(module_.getContext(), 0, 0, scope);
+    builder_.insertDbgValueIntrinsic(&argument, variable, builder_.createExpression(), at,
+                                     &*argument.getParent()->getEntryBlock().getFirstInsertionPt());
   }
 
   llvm::Module& module_;

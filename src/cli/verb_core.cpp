@@ -142,7 +142,7 @@ void print_result(const Outcomes& all, const CodeNames& names) {
                "heddle: undecided: no failing schedule in {} ({})\n  why: {}\n  next: heddle hunt -- APP ARGS, "
                "or --memory-model "
                "tso\n",
-               counted(all.search.tries, "try"), duration_text(all.search.elapsed), why);
+               counted(all.search.tries, "run"), duration_text(all.search.elapsed), why);
     return;
   }
   const Confirmation& confirmation = *all.confirmation;
@@ -177,7 +177,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   ProgressLine line(!common.quiet && !common.json);
   line.show("reading the core");
   Outcomes all;
-  all.core = HEDDLE_TRY(open_core(given.core, *setup.program));
+  all.core = HEDDLE_TRY(open_core(given.core, *setup.program, setup.launch.command));
   line.show("following a run without preemptions");
   const std::unique_ptr<ControlledProgram> follow =
       HEDDLE_TRY(ControlledProgram::open(setup.program->executable(), "follow"));
@@ -190,7 +190,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     all.search =
         HEDDLE_TRY(search_core(all.core, all.passing, executor, options, [&](const CoreSearchResult& so_far) {
           line.show_now_and_then(
-              fmt::format("searching: {}, {}", counted(so_far.tries, "try"), duration_text(so_far.elapsed)));
+              fmt::format("searching: {}, {}", counted(so_far.tries, "run"), duration_text(so_far.elapsed)));
         }));
     line.clear();
     if (all.search.end == CoreSearchResult::End::found) {

@@ -250,17 +250,40 @@ std::optional<InstructionId> instruction_near(const CodeMap& map, const CoreFram
 
 }  // namespace
 
-std::optional<uint64_t> value_in_frame(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
-                                       InstructionId value) {
+namespace {
+
+std::optional<Located> located_in(const CoreFrame& frame, const CodeMap& map,
+                                  const std::vector<ValueLocation>& locations) {
   const MachineFunction* code = map.code_at(frame.place());
   if (code == nullptr) return std::nullopt;
-  for (const ValueLocation& location : map.locations_of(value)) {
-    if (frame.place() < location.range.begin || frame.place() >= location.range.end) continue;
-    const std::optional<Located> found = locate(location.expression, frame, code->frame_base);
-    if (!found) return std::nullopt;
-    return found->is_address ? core.word(found->number) : std::optional(found->number);
-  }
+  for (const ValueLocation& location : locations)
+    if (frame.place() >= location.range.begin && frame.place() < location.range.end)
+      return locate(location.expression, frame, code->frame_base);
   return std::nullopt;
+}
+
+std::optional<uint64_t> content(const CoreFile& core, const std::optional<Located>& found) {
+  if (!found) return std::nullopt;
+  return found->is_address ? core.word(found->number) : std::optional(found->number);
+}
+
+}  // namespace
+
+std::optional<uint64_t> value_in_frame(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
+                                       InstructionId value) {
+  return content(core, located_in(frame, map, map.locations_of(value)));
+}
+
+std::optional<uint64_t> frame_value(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
+                                    const Program& program, const llvm::Value& value) {
+  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value))
+    return content(core, located_in(frame, map,
+                                    map.locations_of_argument(program.id_of(*argument->getParent()),
+                                                              argument->getArgNo())));
+  const auto& instruction = llvm::cast<llvm::Instruction>(value);
+  const std::optional<Located> found = located_in(frame, map, map.locations_of(program.id_of(instruction)));
+  if (!llvm::isa<llvm::AllocaInst>(instruction)) return content(core, found);
+  return found && found->is_address ? std::optional(found->number) : std::nullopt;
 }
 
 CoreIndex index_of_stack(const CoreFile& core, const CoreStack& stack, const CodeMap& map,

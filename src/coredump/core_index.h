@@ -12,6 +12,10 @@ namespace heddle {
 std::optional<uint64_t> value_in_frame(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
                                        InstructionId value);
 
+// The same of any of frame_values(); of local variables in memory, their place.
+std::optional<uint64_t> frame_value(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
+                                    const Program& program, const llvm::Value& value);
+
 struct CoreIndex {
   ExecutionIndex index;
   std::vector<const CoreFrame*> frames;  // behind each frame of the index

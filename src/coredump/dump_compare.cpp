@@ -5,12 +5,15 @@
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Instructions.h>
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <unordered_map>
+
+#include "program/frame_values.h"
 
 namespace heddle {
 namespace {
@@ -51,15 +54,19 @@ std::string field_name(const llvm::DIType* type, uint64_t offset) {
 class Comparison {
  public:
   Comparison(const Program& program, const ComparedMemory& failing, const ComparedMemory& passing,
-             const std::vector<MemoryRange>& left_out)
-      : program_(program), failing_(failing), passing_(passing), left_out_(left_out) {
+             const std::vector<ComparedLocal>& locals, const std::vector<MemoryRange>& left_out)
+      : program_(program), failing_(failing), passing_(passing), locals_(locals), left_out_(left_out) {
     index(failing_, failing_names_);
     index(passing_, passing_names_);
     std::ranges::sort(left_out_, {}, &MemoryRange::begin);
   }
 
   DumpComparison run() {
+    for (const ComparedLocal& local : locals_)
+      if (const uint64_t size = variable_size(local))
+        variables_.push_back({local.failing, local.passing, size});
     for (const llvm::GlobalVariable& variable : program_.module().globals()) compare_global(variable);
+    for (const ComparedLocal& local : locals_) compare_local(local);
     if (failing_.argument && passing_.argument) follow(*failing_.argument, *passing_.argument, "argument");
     while (!open_.empty() && out_.compared < kMostCompared) {
       const Pair pair = std::move(open_.front());
@@ -74,6 +81,9 @@ class Comparison {
   struct Pair {
     uint64_t failing, passing;
     std::string path;
+  };
+  struct Variable {  // of a frame
+    uint64_t failing, passing, size;
   };
   struct Names {
     std::unordered_map<std::string, const ElfSymbol*> unique;  // null: several of this name
@@ -107,6 +117,33 @@ class Comparison {
     if (!described.empty()) type = described[0]->getVariable()->getType();
     root_ = {name, type, failing->address + failing_.base, passing->address + passing_.base};
     compare_typed(variable.getValueType(), 0);
+  }
+
+  // Of a local variable that has its place in memory; 0: this is none.
+  uint64_t variable_size(const ComparedLocal& local) const {
+    const auto* place = llvm::dyn_cast<llvm::AllocaInst>(local.value);
+    if (place == nullptr) return 0;
+    const auto size = place->getAllocationSize(program_.module().getDataLayout());
+    return size && !size->isScalable() ? size->getFixedValue() : 0;
+  }
+
+  void compare_local(const ComparedLocal& local) {
+    const std::string name = frame_value_name(*local.value);
+    if (const auto* place = llvm::dyn_cast<llvm::AllocaInst>(local.value)) {
+      if (variable_size(local) == 0 || place->isArrayAllocation()) return;
+      root_ = {name, nullptr, local.failing, local.passing};
+      compare_typed(place->getAllocatedType(), 0);
+      return;
+    }
+    ++out_.compared;
+    const llvm::Type* type = local.value->getType();
+    const uint64_t size = type->isPointerTy() ? 8 : (type->getIntegerBitWidth() + 7) / 8;
+    const unsigned bits = type->isPointerTy() ? 64 : type->getIntegerBitWidth();
+    const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+    const uint64_t failing = local.failing & mask, passing = local.passing & mask;
+    const bool same =
+        type->isPointerTy() ? refer_to_the_same(failing, passing, [&] { return name; }) : failing == passing;
+    if (!same) add(name, 0, size, failing, passing, type->isPointerTy());
   }
 
   // By the type that the program gives it: integers are never taken for pointers.
@@ -178,6 +215,11 @@ class Comparison {
                       other = global_at(passing_, passing_names_, passing);
     if (one == "?" || other == "?") return one == other;  // code, constants without a name
     if (!one.empty() || !other.empty()) return one == other;
+    for (const Variable& variable : variables_) {
+      const bool here = failing - variable.failing < variable.size,
+                 there = passing - variable.passing < variable.size;
+      if (here || there) return here && there && failing - variable.failing == passing - variable.passing;
+    }
     return follow(failing, passing, path());
   }
 
@@ -230,6 +272,8 @@ class Comparison {
   const Program& program_;
   const ComparedMemory& failing_;
   const ComparedMemory& passing_;
+  const std::vector<ComparedLocal>& locals_;
+  std::vector<Variable> variables_;
   std::vector<MemoryRange> left_out_;
   Names failing_names_, passing_names_;
   Root root_;
@@ -249,8 +293,9 @@ std::string MemoryDifference::passing_text() const {
 }
 
 DumpComparison compare_memory(const Program& program, const ComparedMemory& failing,
-                              const ComparedMemory& passing, const std::vector<MemoryRange>& left_out) {
-  return Comparison(program, failing, passing, left_out).run();
+                              const ComparedMemory& passing, const std::vector<ComparedLocal>& locals,
+                              const std::vector<MemoryRange>& left_out) {
+  return Comparison(program, failing, passing, locals, left_out).run();
 }
 
 }  // namespace heddle

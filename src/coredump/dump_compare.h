@@ -30,6 +30,12 @@ struct ComparedMemory {
   std::optional<uint64_t> argument;  // of the failing thread
 };
 
+// A value of a frame in both runs (program/frame_values.h).
+struct ComparedLocal {
+  const llvm::Value* value = nullptr;
+  uint64_t failing = 0, passing = 0;  // of local variables in memory: where they are
+};
+
 struct MemoryDifference {
   std::string path;      // "balance", "queue.8", "*head+16"
   uint64_t address = 0;  // in the passing run
@@ -54,6 +60,7 @@ struct MemoryRange {
 
 // `left_out`: memory of the passing run that means something else there (synchronisation objects).
 DumpComparison compare_memory(const Program& program, const ComparedMemory& failing,
-                              const ComparedMemory& passing, const std::vector<MemoryRange>& left_out);
+                              const ComparedMemory& passing, const std::vector<ComparedLocal>& locals,
+                              const std::vector<MemoryRange>& left_out);
 
 }  // namespace heddle

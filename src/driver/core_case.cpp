@@ -126,11 +126,31 @@ Result<void> check_core_belongs(const CoreFile& core, const std::filesystem::pat
                .next = "give the executable that left the core, as it was then"};
 }
 
-Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledProgram& program) {
+namespace {
+
+// The kernel keeps the first 79 bytes of the command line, with spaces between the words.
+bool other_arguments(const std::string& kept, const std::vector<std::string>& command) {
+  constexpr size_t kKept = 79;
+  if (kept.empty() || command.empty()) return false;
+  std::string given;
+  for (size_t i = 1; i < command.size(); ++i) given += " " + command[i];
+  // The program's own name may be written in another way.
+  const size_t space = kept.find(' ');
+  const std::string arguments = space == std::string::npos ? "" : kept.substr(space);
+  if (kept.size() < kKept) return arguments != given;
+  return !given.starts_with(arguments);
+}
+
+}  // namespace
+
+Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledProgram& program,
+                           const std::vector<std::string>& command) {
   CoreCase out;
   out.core = std::make_unique<CoreFile>(HEDDLE_TRY(CoreFile::open(file)));
   HEDDLE_TRY(check_core_belongs(*out.core, program.executable()));
   out.notes = out.core->notes();
+  if (other_arguments(out.core->command(), command))
+    out.notes.push_back(fmt::format("the core's command line was: {}", out.core->command()));
   const CoreModule* module = out.core->executable();
   if (module == nullptr)
     return Error{.what = "the core does not say which program it is of",

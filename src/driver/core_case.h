@@ -25,8 +25,11 @@ struct CoreCase {
   bool hangs() const { return failure.kind == "hang"; }
 };
 
-// `program` must outlive the result. The error of a core of another program names both build ids.
-Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledProgram& program);
+// `program` must outlive the result. The error of a core of another program names both build ids; other
+// arguments
+// (`command`: argv) than the core's are noted.
+Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledProgram& program,
+                           const std::vector<std::string>& command);
 
 // The core's executable is this file?
 Result<void> check_core_belongs(const CoreFile& core, const std::filesystem::path& executable);

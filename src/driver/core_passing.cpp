@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "abi/hooks.h"
 #include "abi/sync_kind.h"
+#include "driver/core_locals.h"
 #include "image/process_stacks.h"
 #include "replay/stopped_run.h"
 
@@ -167,6 +169,9 @@ ComparedMemory memory_of_run(const StoppedProcess& process, const ElfFile& varia
                              uint64_t argument) {
   uint64_t end = base;
   std::vector<ElfSymbol> variables = variant.variables();
+  std::erase_if(variables, [](const ElfSymbol& symbol) {  // the runtime's own
+    return !symbol.file.empty() && symbol.file != HEDDLE_VARIANT_SOURCE;
+  });
   for (const std::vector<ElfSymbol>& symbols : {variables, variant.functions()})
     for (const ElfSymbol& symbol : symbols) end = std::max(end, base + symbol.address + symbol.size);
   return {.read = [&process](uint64_t address, void* bytes,
@@ -226,6 +231,7 @@ Result<void> compare(const CoreCase& core, const ControlledProgram& follow, cons
   run.comparison = compare_memory(follow.program(), memory_of_core(core, executable),
                                   memory_of_run(process, variant, stopped.load_base(),
                                                 run.execution.created[run.alignment->thread].argument),
+                                  common_locals(core, follow.program(), process, variant, stopped.load_base()),
                                   synchronisation_objects(run.execution.kept_events));
   return {};
 }

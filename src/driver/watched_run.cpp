@@ -184,8 +184,13 @@ class Watch {
       stopped(thread, status);
       return true;
     }
+    ended(thread, status);
+    return true;
+  }
+
+  void ended(pid_t thread, int status) {
     threads_.erase(thread);
-    if (thread != pid_) return true;
+    if (thread != pid_) return;
     pid_ = 0;
     done_ = true;
     if (WIFSIGNALED(status))
@@ -193,7 +198,6 @@ class Watch {
     else
       end_.exit_code = WEXITSTATUS(status);
     if (interrupted()) end_.kind = WatchedEnd::Kind::interrupted;
-    return true;
   }
 
   void stopped(pid_t thread, int status) {
@@ -205,7 +209,7 @@ class Watch {
     }
     if (known == threads_.end()) {  // it begins
       threads_[thread] = {};
-      if (run_.chaos && below(3) != 0)
+      if (run_.chaos && may_disturb() && below(3) != 0)
         step_on(thread);
       else
         go_on(thread);
@@ -216,7 +220,7 @@ class Watch {
       learn_code();
       go_on(thread);
     } else if (event == PTRACE_EVENT_STOP) {
-      if (entry.state == State::stopping)
+      if (entry.state == State::stopping && may_disturb())
         step_on(thread);
       else
         resume(thread);
@@ -319,6 +323,14 @@ class Watch {
   // Who is held does not hang: the second half of the time is for the program alone.
   bool over() const { return run_.hang_timeout && Clock::now() - begin_ >= *run_.hang_timeout / 2; }
 
+  // Mostly one thread at a time: the others are to run while it is held.
+  bool may_disturb() {
+    const auto disturbed = std::ranges::count_if(threads_, [](const auto& entry) {
+      return entry.second.state == State::stepping || entry.second.state == State::held;
+    });
+    return disturbed == 0 || (several_ && disturbed < 3);
+  }
+
   uint64_t below(uint64_t bound) { return random_() % bound; }
   // All orders of magnitude alike.
   uint64_t spread(double from, double to) {
@@ -345,7 +357,7 @@ class Watch {
     ::ptrace(PTRACE_SINGLESTEP, thread, nullptr, nullptr);
   }
 
-  // As long as it comes back soon it is stepped here; from a call that waits it comes back to the others' turn.
+  // It is stepped here up to the next system call, which may take its time.
   void stepped(pid_t thread) {
     Thread& entry = threads_[thread];
     while (true) {
@@ -354,7 +366,7 @@ class Watch {
       if (at >= code_begin_ && at < code_end_) --entry.steps;
       if (entry.steps == 0) {
         entry.state = State::held;
-        entry.until = Clock::now() + microseconds(spread(50, 20'000));
+        entry.until = Clock::now() + microseconds(spread(500, 30'000));
         ++end_.disturbances;
         return;
       }
@@ -362,16 +374,19 @@ class Watch {
         go_on(thread);
         return;
       }
+      const bool calls = (::ptrace(PTRACE_PEEKTEXT, thread, at, nullptr) & 0xffff) == 0x050f;
       ::ptrace(PTRACE_SINGLESTEP, thread, nullptr, nullptr);
-      siginfo_t told{};
-      for (int spin = 0; spin < 200 && told.si_pid == 0; ++spin)
-        if (::waitid(P_PID, static_cast<id_t>(thread), &told,
-                     WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) != 0)
-          return;
-      if (told.si_pid != thread || told.si_code != CLD_TRAPPED || told.si_status != SIGTRAP) return;
+      if (calls) return;
       int status = 0;
-      if (::waitpid(thread, &status, __WALL | WNOHANG) != thread) return;
-      if (!is_step(thread)) {
+      pid_t got = 0;
+      do got = ::waitpid(thread, &status, __WALL);
+      while (got < 0 && errno == EINTR);
+      if (got != thread) return;
+      if (!WIFSTOPPED(status)) {
+        ended(thread, status);
+        return;
+      }
+      if (status >> 8 != SIGTRAP || !is_step(thread)) {
         stopped(thread, status);
         return;
       }
@@ -429,6 +444,7 @@ class Watch {
   std::map<pid_t, Thread> threads_;
   Clock::time_point next_stop_;
   uint64_t code_begin_ = 0, code_end_ = 0;
+  const bool several_ = below(4) == 0;
   bool done_ = false;
   WatchedEnd end_;
   std::optional<Error> failed_;

@@ -162,6 +162,11 @@ uint64_t StoppedProcess::pc_of(pid_t thread) const {
   return ::ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 ? registers.rip : 0;
 }
 
+uint64_t StoppedProcess::stack_pointer_of(pid_t thread) const {
+  user_regs_struct registers{};
+  return ::ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 ? registers.rsp : 0;
+}
+
 size_t StoppedProcess::read(uint64_t address, void* bytes, size_t size) const {
   const iovec here{bytes, size}, there{reinterpret_cast<void*>(address), size};
   const ssize_t got = ::process_vm_readv(data_->pid, &here, 1, &there, 1, 0);

@@ -39,6 +39,7 @@ class StoppedProcess {
 
   const std::vector<pid_t>& threads() const;
   uint64_t pc_of(pid_t thread) const;  // 0: not known
+  uint64_t stack_pointer_of(pid_t thread) const;
   // Fewer bytes than asked for mean that the rest cannot be read.
   size_t read(uint64_t address, void* bytes, size_t size) const;
   // By thread, innermost first, at most `depth` frames each.

@@ -6,6 +6,7 @@
 
 #include "abi/hooks.h"
 #include "instrument/control.h"
+#include "instrument/frame_records.h"
 #include "instrument/instrument.h"
 
 namespace heddle {
@@ -22,7 +23,9 @@ Result<void> instrument_follow(const Program& program, llvm::Module& module) {
       if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
         returns.emplace_back(end, program.id_of(*function).value);
     }
+  FrameRecords records(program, module);
   HEDDLE_TRY(instrument_control(program, module));
+  records.add();
   const llvm::FunctionCallee enter =
       module.getOrInsertFunction(HEDDLE_HOOK_MOVE_BLOCK, llvm::Type::getVoidTy(context), id_type);
   const llvm::FunctionCallee leave =

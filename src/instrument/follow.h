@@ -1,5 +1,6 @@
 // Variant "follow": the control variant that also tells where threads go, block by block (abi/control.h,
-// heddle_move). Events are those of the control variant, so schedules of the one are schedules of the other.
+// heddle_move) and keeps the values of its frames where they can be seen (abi/frame_record.h). Events are those
+// of the control variant, so schedules of the one are schedules of the other.
 #pragma once
 
 #include "base/result.h"

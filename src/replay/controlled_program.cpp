@@ -14,7 +14,12 @@ namespace heddle {
 namespace {
 
 MemoryNames memory_names(const ElfFile& elf) {
-  return MemoryNames(elf.variables(), elf.thread_local_variables(), elf.thread_local_size());
+  // The runtime's own variables may have names that the program's have too.
+  std::vector<ElfSymbol> variables = elf.variables();
+  std::erase_if(variables, [](const ElfSymbol& symbol) {
+    return !symbol.file.empty() && symbol.file != HEDDLE_VARIANT_SOURCE;
+  });
+  return MemoryNames(std::move(variables), elf.thread_local_variables(), elf.thread_local_size());
 }
 
 std::vector<std::string> source_files(const Program& program) {

@@ -1,0 +1,76 @@
+#include "program/frame_values.h"
+
+#include <fmt/core.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DebugProgramInstruction.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "program/source_place.h"
+
+namespace heddle {
+namespace {
+
+bool fits_a_word(const llvm::Type& type) {
+  return type.isPointerTy() || (type.isIntegerTy() && type.getIntegerBitWidth() <= 64);
+}
+
+bool is_wanted(const llvm::Instruction& instruction) {
+  if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
+  if (!fits_a_word(*instruction.getType()) || instruction.isTerminator() ||
+      llvm::isa<llvm::IntrinsicInst>(instruction))
+    return false;
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return !call->isMustTailCall();
+  return llvm::isa<llvm::PHINode>(instruction) || llvm::isa<llvm::LoadInst>(instruction);
+}
+
+std::string source_name(const llvm::Value& value) {
+  if (const auto* place = llvm::dyn_cast<llvm::AllocaInst>(&value)) {
+    for (const llvm::DbgVariableRecord* record : llvm::findDVRDeclares(const_cast<llvm::AllocaInst*>(place)))
+      return record->getVariable()->getName().str();
+    for (const llvm::DbgDeclareInst* record : llvm::findDbgDeclares(const_cast<llvm::AllocaInst*>(place)))
+      return record->getVariable()->getName().str();
+    return "";
+  }
+  llvm::SmallVector<llvm::DbgValueInst*, 4> values;
+  llvm::SmallVector<llvm::DbgVariableRecord*, 4> records;
+  llvm::findDbgValues(values, const_cast<llvm::Value*>(&value), &records);
+  for (const llvm::DbgVariableRecord* record : records)
+    if (record->getExpression()->getNumElements() == 0) return record->getVariable()->getName().str();
+  for (const llvm::DbgValueInst* record : values)
+    if (record->getExpression()->getNumElements() == 0) return record->getVariable()->getName().str();
+  return "";
+}
+
+}  // namespace
+
+std::vector<const llvm::Value*> frame_values(const llvm::Function& function) {
+  std::vector<const llvm::Value*> out;
+  for (const llvm::Argument& argument : function.args())
+    if (fits_a_word(*argument.getType()) && out.size() < kMostFrameValues) out.push_back(&argument);
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& instruction : block)
+      if (is_wanted(instruction) && out.size() < kMostFrameValues) out.push_back(&instruction);
+  return out;
+}
+
+std::string frame_value_name(const llvm::Value& value) {
+  if (std::string name = source_name(value); !name.empty()) return name;
+  const llvm::Function* function = nullptr;
+  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value))
+    function = argument->getParent();
+  else
+    function = llvm::cast<llvm::Instruction>(value).getFunction();
+  const std::string owner = short_name(readable_name(*function));
+  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value))
+    return fmt::format("{}'s argument {}", owner, argument->getArgNo() + 1);
+  size_t number = 0;
+  for (const llvm::Value* other : frame_values(*function)) {
+    if (!llvm::isa<llvm::Argument>(other)) ++number;
+    if (other == &value) break;
+  }
+  return fmt::format("{}'s local {}", owner, number);
+}
+
+}  // namespace heddle
