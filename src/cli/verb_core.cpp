@@ -63,6 +63,7 @@ void print_core(const Outcomes& all, const ControlledProgram& program, const Com
     fmt::print(stderr, "  of {} around the failure the iteration is not known: any of them is taken\n",
                counted(index.unknown_counts, "loop"));
   for (const std::string& note : core.notes) fmt::print(stderr, "  note: {}\n", note);
+  for (const std::string& note : all.passing.notes) fmt::print(stderr, "  note: {}\n", note);
   fmt::print(stderr, "  aligned point in a passing run: {}\n", alignment_text(all, program));
   fmt::print(stderr, "  {} compared, {} differ, of them critical: {}\n",
              counted(all.passing.comparison.compared, "value"), all.passing.comparison.differences.size(),
@@ -121,7 +122,8 @@ Json to_json(const Outcomes& all, const ControlledProgram& program) {
                {"candidates", all.search.candidates},
                {"tries", all.search.tries},
                {"seconds", static_cast<double>(all.search.elapsed.count()) / 1000},
-               {"notes", core.notes}};
+               {"notes", core.notes},
+               {"passing_notes", all.passing.notes}};
   if (all.confirmation) {
     json["reproduced"] = all.confirmation->best.failure->to_json();
     json["confirmed"] = all.confirmation->confirmed;

@@ -130,7 +130,8 @@ struct WordAccess {
 
 // The likelier, the smaller; multiplied by the rank among its like.
 constexpr uint64_t kExplainedViolation = 2, kCriticalViolation = 4, kExplained = 4, kCritical = 8,
-                   kViolation = 20, kConflict = 40, kSync = 48, kPosition = 3, kRest = 64, kBehind = 4;
+                   kViolation = 20, kConflict = 40, kSync = 48, kPosition = 3, kChoice = 12, kRest = 64,
+                   kBehind = 4;
 
 class Finder {
  public:
@@ -141,6 +142,7 @@ class Finder {
     for (const auto& [word, accesses] : words_) look_at_word(word, accesses);
     for (const auto& [object, used] : objects_) look_at_object(object, used);
     look_at_positions();
+    look_at_choices();
     if (run_.from == 0) add_rest();
     return ranked();
   }
@@ -305,6 +307,16 @@ class Finder {
           found_[{i, next}] = std::min(found_.try_emplace({i, next}, UINT64_MAX).first->second,
                                        failing ? kPosition : 2 * kPosition);
       }
+    }
+  }
+
+  // Where a thread goes on because another one waits or has ended, a third one may instead: that is no
+  // preemption.
+  void look_at_choices() {
+    for (size_t i = 1; i < events_.size(); ++i) {
+      if (events_[i].thread == events_[i - 1].thread) continue;
+      for (uint32_t next = 0; next < run_.threads; ++next)
+        if (next != events_[i].thread && next != events_[i - 1].thread) add(i, next, kChoice);
     }
   }
 

@@ -10,7 +10,8 @@
 //   - it concerns a critical variable, most of all one whose value in the core is written by one of the two;
 //   - the thread accessed the same memory before, and the three accesses cannot be put in any serial order (the
 //     four patterns of Lu et al., ASPLOS 2006): an atomicity violation;
-//   - it touches what the failing thread's divergence depends on (dependence order only).
+//   - the core has the thread about there;
+//   - it is no preemption at all, but another choice where the thread before it waits or has ended.
 #pragma once
 
 #include <map>

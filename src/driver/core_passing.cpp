@@ -1,5 +1,7 @@
 #include "driver/core_passing.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -252,12 +254,20 @@ Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& fo
       .execution = HEDDLE_TRY(executor.execute(plan)), .alignment = {}, .comparison = {}, .critical = {}};
   run.aligned_events = run.execution.kept_events.size();
   if (run.execution.outcome != Outcome::passed && run.execution.outcome != Outcome::failed) return run;
+  if (!run.execution.moves_complete)
+    run.notes.push_back(
+        fmt::format("the passing run is too long: only its first {} moves (blocks, returns, events) "
+                    "were looked for the aligned point",
+                    run.execution.moves.size()));
   run.alignment = best_alignment(core, run);
   if (run.alignment) {
     run.aligned_events = static_cast<uint64_t>(std::count_if(
         run.execution.moves.begin(), run.execution.moves.begin() + static_cast<ptrdiff_t>(run.alignment->move),
         [](const heddle_move& move) { return move.kind == HEDDLE_MOVE_event; }));
     HEDDLE_TRY(compare(core, follow, launch, plan, run));
+    if (!run.comparison.complete)
+      run.notes.push_back(
+          fmt::format("there is more memory than is compared: {} values were", run.comparison.compared));
     find_critical(run);
   }
   if (core.hangs()) find_awaited(core, run);

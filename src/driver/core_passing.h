@@ -31,6 +31,7 @@ struct PassingRun {
   DumpComparison comparison;
   std::vector<CriticalVariable> critical;
   std::vector<CorePosition> positions;  // by thread
+  std::vector<std::string> notes;       // what was left out, in words
 };
 
 // `follow`: the "follow" variant of the core's program.

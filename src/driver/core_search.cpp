@@ -168,16 +168,29 @@ class Search {
     const CoreCandidate& candidate = base.candidates[number];
     // What both phases have in common counts once; the second phase needs its run nevertheless.
     const bool again = base.preemptions == 0 && !tried_.insert({candidate.event, candidate.next}).second;
-    for (const StepKind kind : {StepKind::run, StepKind::timeout}) {
-      const std::optional<Schedule> prefix = cut(base, candidate.event, base.threads[candidate.next], kind);
-      if (!prefix) return Base();
-      std::optional<Execution> done = HEDDLE_TRY(execute(*prefix, false));
-      if (done && again) --result_.tries;
-      if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
-      if (!has_timed_waits()) break;
-      // The other thread could not go on there; but the time it waits for may end.
+    for (const uint32_t next : instead_of(base, candidate)) {
+      if (next != candidate.next && base.preemptions == 0 && !tried_.insert({candidate.event, next}).second)
+        continue;
+      for (const StepKind kind : {StepKind::run, StepKind::timeout}) {
+        const std::optional<Schedule> prefix = cut(base, candidate.event, base.threads[next], kind);
+        if (!prefix) break;
+        std::optional<Execution> done = HEDDLE_TRY(execute(*prefix, false));
+        if (done && again) --result_.tries;
+        if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
+        if (!has_timed_waits()) break;
+        // The other thread could not go on there; but the time it waits for may end.
+      }
     }
     return Base();
+  }
+
+  // Where the thread that is to go on waits, another one may let it.
+  std::vector<uint32_t> instead_of(const BaseRun& base, const CoreCandidate& candidate) const {
+    std::vector<uint32_t> out = {candidate.next};
+    if (in_order_) return out;
+    for (uint32_t next = 0; next < base.threads.size(); ++next)
+      if (next != candidate.next && next != candidate.thread) out.push_back(next);
+    return out;
   }
 
   static bool is_usable(const Execution& execution) {
