@@ -26,8 +26,8 @@ Result<ControlSetup> setup_command(const std::vector<std::string>& command,
 // schedule says. The error of a schedule that belongs to another program names both identities.
 Result<ControlSetup> setup_schedule(const Schedule& schedule, const std::filesystem::path& program);
 
-// The command of the recording in `folder`, where it ran then, with its environment if the program asks for it, and
-// its standard input. `program` as above.
+// The command of the recording in `folder`, where it ran then, with its environment if the program asks for it,
+// and its standard input. `program` as above.
 Result<ControlSetup> setup_recording(const RecordingInfo& info, const std::filesystem::path& folder,
                                      const std::filesystem::path& program);
 

@@ -1,8 +1,10 @@
-// Standard input of a recorded program that comes through a pipe or socket: heddle hands it on, and keeps a copy
-// for whoever runs the program again. The program sees a pipe; what it has not read when it ends is lost.
+// Standard input of a recorded program that comes through a pipe or socket: heddle hands it on, and keeps a
+// copy for whoever runs the program again. The program sees a pipe; what it has not read when it ends is lost.
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "base/result.h"

@@ -135,8 +135,9 @@ void LogFile::find_chunks() {
   if (was_made && damage_.empty() && (path_.chunks.empty() || data_.chunks.empty()))
     report(size_, "the first chunks are missing");
   if (head_.seal != 0 && damage_.empty() && head_.seal != seal())
-    report(offsetof(heddle_record_log, seal),
-           "the log is not as it was when the recording was complete: bytes outside of full chunks have changed");
+    report(
+        offsetof(heddle_record_log, seal),
+        "the log is not as it was when the recording was complete: bytes outside of full chunks have changed");
 }
 
 uint64_t LogFile::seal() const {

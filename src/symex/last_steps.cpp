@@ -1,6 +1,6 @@
-// The way of a thread that died of a signal, behind what its log is certain of: nothing was told of the branches since, but they
-// led to the instruction that it died of. Branches that can be computed say where; of the others, the way to the
-// line of the failure is taken, and that it was taken is a constraint.
+// The way of a thread that died of a signal, behind what its log is certain of: nothing was told of the
+// branches since, but they led to the instruction that it died of. Branches that can be computed say where; of
+// the others, the way to the line of the failure is taken, and that it was taken is a constraint.
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 
@@ -25,7 +25,9 @@ bool ThreadInterpreter::is_where_it_died(const llvm::Instruction& instruction) c
   const llvm::DebugLoc& where = instruction.getDebugLoc();
   if (!where || where.getLine() != around_.death->line) return false;
   if (!may_die(instruction, around_.death->address.has_value())) return false;
-  const auto name = [](llvm::StringRef path) { return path.rsplit('/').second.empty() ? path : path.rsplit('/').second; };
+  const auto name = [](llvm::StringRef path) {
+    return path.rsplit('/').second.empty() ? path : path.rsplit('/').second;
+  };
   return name(where->getFilename()) == name(around_.death->file);
 }
 
@@ -47,7 +49,8 @@ std::optional<unsigned> ThreadInterpreter::way_to_death(const llvm::BasicBlock& 
   return behind ? std::optional(*returns + *behind) : std::nullopt;
 }
 
-// Where a computed branch goes, or the successor from which it is nearest: rounds of loops since would have been told.
+// Where a computed branch goes, or the successor from which it is nearest: rounds of loops since would have
+// been told.
 const llvm::BasicBlock* ThreadInterpreter::next_to_death(const llvm::Instruction& terminator) {
   if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&terminator); branch && branch->isConditional()) {
     const Cell* condition = machine_.get(next_op().a);

@@ -165,8 +165,8 @@ void SymbolicMachine::pass(const llvm::Instruction& at) {
   if (call == nullptr || touches_memory(*call)) ++occurrences_[&at];
 }
 
-// As src/instrument/control_ranges.cpp and the runtime have it: not behind null pointers, and not where all ranges are
-// empty. What is not known is taken to be something.
+// As src/instrument/control_ranges.cpp and the runtime have it: not behind null pointers, and not where all
+// ranges are empty. What is not known is taken to be something.
 bool SymbolicMachine::touches_memory(const llvm::CallBase& call) {
   const auto is_zero = [&](int number) {
     const Cell* cell = value(*call.getArgOperand(static_cast<unsigned>(number)));
@@ -192,7 +192,8 @@ bool SymbolicMachine::touches_memory(const llvm::CallBase& call) {
   const bool has_own_event = info.cls == CallClass::synchronisation ||
                              (info.effects != nullptr && info.effects->allocation != AllocationKind::none);
   const llvm::ArrayRef<const ArgumentAccess*> arguments = code.shared_arguments(call);
-  return has_own_event || arguments.empty() || !llvm::all_of(arguments, [&](const auto* access) { return is_empty(*access); });
+  return has_own_event || arguments.empty() ||
+         !llvm::all_of(arguments, [&](const auto* access) { return is_empty(*access); });
 }
 
 void SymbolicMachine::unpass(const Op& op) {

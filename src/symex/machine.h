@@ -80,8 +80,9 @@ class SymbolicMachine {
   SymbolicMemory memory;
   const SharedBytes& shared;
   AccessNotes notes;
-  SharedBytes also_share;        // found on the way: what must be an event for others to know it
-  std::map<uint64_t, uint64_t> text_ends;  // last bytes of texts whose end is not known: how many there are up to it
+  SharedBytes also_share;  // found on the way: what must be an event for others to know it
+  std::map<uint64_t, uint64_t>
+      text_ends;                 // last bytes of texts whose end is not known: how many there are up to it
   std::set<uint64_t> unwritten;  // bytes that it has read as events, and neither it nor its makers have written
   std::map<uint64_t, MemoryBlock> blocks;
   Blocks allocated;    // each block that there was

@@ -100,8 +100,8 @@ bool is_zero(SymbolicMachine& machine, Expr byte) {
   return machine.pool().is_constant(byte) && machine.pool().constant_bits(byte) == 0;
 }
 
-// Up to the first byte that is surely zero, but at most `limit`. Where it may have ended before, the last byte is
-// where this pass left it: if that turns out to be shared, the text goes on there.
+// Up to the first byte that is surely zero, but at most `limit`. Where it may have ended before, the last byte
+// is where this pass left it: if that turns out to be shared, the text goes on there.
 std::vector<Expr> read_text(SymbolicMachine& machine, uint64_t at, uint64_t limit, const Op& op) {
   std::vector<Expr> bytes;
   bool certain = true;

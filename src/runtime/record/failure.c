@@ -81,8 +81,9 @@ static bool others_live(void) {
   return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 3;
 }
 
-/* The program ends with an exit code that means a failure, and takes its other threads with it wherever they are: heddle
- * looks at those first, as at any failure. Registered before the exit handlers of the program, so called after them. */
+/* The program ends with an exit code that means a failure, and takes its other threads with it wherever they
+ * are: heddle looks at those first, as at any failure. Registered before the exit handlers of the program, so
+ * called after them. */
 static void on_failing_exit(int status, void* unused) {
   (void)unused;
   struct heddle_record_process* const process = rt.process;
