@@ -42,8 +42,14 @@ class Numbering {
         if (wants_name(instruction)) named.emplace_back(&instruction, line);
       }
     for (const auto& [instruction, line] : named) name(*instruction, line, scope);
+    if (keeps_all_in_memory(function)) return;
     for (llvm::Argument& argument : function.args())
       if (fits_a_word(*argument.getType())) name(argument, scope);
+  }
+
+  // Without optimisation: there, names of values would change the code that is generated.
+  static bool keeps_all_in_memory(const llvm::Function& function) {
+    return function.hasFnAttribute(llvm::Attribute::OptimizeNone);
   }
 
   static bool fits_a_word(const llvm::Type& type) {
@@ -55,8 +61,10 @@ class Numbering {
     if (!fits_a_word(*instruction.getType()) || instruction.isTerminator() ||
         llvm::isa<llvm::IntrinsicInst>(instruction))
       return false;
+    if (llvm::isa<llvm::PHINode>(instruction)) return true;
+    if (keeps_all_in_memory(*instruction.getFunction())) return false;
     if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return !call->isMustTailCall();
-    return llvm::isa<llvm::PHINode>(instruction) || llvm::isa<llvm::LoadInst>(instruction);
+    return llvm::isa<llvm::LoadInst>(instruction);
   }
 
   void name(llvm::Instruction& instruction, uint32_t line, llvm::DISubprogram* scope) {

@@ -58,7 +58,7 @@ class Log:
         self.clock = clock
         for field, value in zip(LOG_FIELDS, LOG.unpack_from(raw)):
             setattr(self, field, value)
-        expect(self.magic == LOG_MAGIC and self.format == 4, f"{path}: no log")
+        expect(self.magic == LOG_MAGIC and self.format == 5, f"{path}: no log")
         self.name = zero_ended(self.name)
         chunks = {PATH: [], DATA: []}
         at = PAGE
