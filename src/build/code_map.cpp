@@ -121,9 +121,26 @@ std::string origin_of(const llvm::Function& function) {
 // A function of a translation unit in the program.
 struct Linked {
   const llvm::Function* function = nullptr;
-  std::vector<const llvm::Instruction*> instructions;  // match_instructions.h
+  std::vector<MatchedInstruction> instructions;
+  std::vector<const llvm::BasicBlock*> blocks;  // by their numbers in the unit
 };
 using LinkedFunctions = std::unordered_map<std::string, Linked>;
+
+// A block begins with the first of its instructions that is still there.
+std::vector<const llvm::BasicBlock*> match_blocks(const llvm::Function& unit,
+                                                  const std::vector<MatchedInstruction>& matched) {
+  const std::vector<const llvm::Instruction*> from = counted_instructions(unit);
+  std::vector<const llvm::BasicBlock*> out;
+  size_t next = 0;
+  for (const llvm::BasicBlock& block : unit) {
+    const llvm::BasicBlock* found = nullptr;
+    for (; next < from.size() && from[next]->getParent() == &block; ++next)
+      if (found == nullptr && matched[next].instruction != nullptr)
+        found = matched[next].instruction->getParent();
+    out.push_back(found);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -187,7 +204,7 @@ class CodeMapBuilder {
   struct Placed {
     uint64_t section, offset, size, address;
     FunctionId function;
-    const std::vector<const llvm::Instruction*>* instructions;
+    const std::vector<MatchedInstruction>* instructions;
   };
 
   Linked find_linked(const llvm::Function& function) {
@@ -201,8 +218,10 @@ class CodeMapBuilder {
           program_.id_of(*best.function).index() < program_.id_of(*candidate).index())
         continue;
       if (origin_of(*candidate) != origin_of(function)) continue;
-      std::vector<const llvm::Instruction*> matched = match_instructions(function, *candidate);
-      if (!matched.empty()) best = {candidate, std::move(matched)};
+      std::vector<MatchedInstruction> matched = match_instructions(function, *candidate);
+      if (matched.empty()) continue;
+      std::vector<const llvm::BasicBlock*> blocks = match_blocks(function, matched);
+      best = {candidate, std::move(matched), std::move(blocks)};
     }
     if (best.function != nullptr) taken_.insert(best.function);
     return best;
@@ -247,7 +266,9 @@ class CodeMapBuilder {
                           program_.id_of(*found->second.function), &found->second.instructions});
       else if (symbols_.contains(function.name) && !known_.contains(found->second.function))
         map_.differing_.push_back(function.name);
-      if (address) known_.insert(found->second.function);
+      if (!address) continue;
+      known_.insert(found->second.function);
+      map_.blocks_[program_.id_of(*found->second.function).value] = found->second.blocks;
     }
     read_debug_information(*object, numbered, placed);
     return {};
@@ -260,11 +281,9 @@ class CodeMapBuilder {
     return nullptr;
   }
 
-  std::optional<InstructionId> program_instruction(const NumberedInstruction& numbered,
-                                                   const Placed& place) const {
-    if (numbered.position >= place.instructions->size()) return std::nullopt;
-    const llvm::Instruction* found = (*place.instructions)[numbered.position];
-    return found != nullptr ? std::optional(program_.id_of(*found)) : std::nullopt;
+  static MatchedInstruction matched(const NumberedInstruction& numbered, const Placed& place) {
+    return numbered.position < place.instructions->size() ? (*place.instructions)[numbered.position]
+                                                          : MatchedInstruction{};
   }
 
   void read_debug_information(const ELF64LEObjectFile& object, const std::vector<NumberedInstruction>& numbered,
@@ -287,10 +306,12 @@ class CodeMapBuilder {
         continue;
       const Placed* function = placed_at(placed, row.Address.SectionIndex, row.Address.Address);
       if (function == nullptr) continue;
-      const std::optional<InstructionId> instruction = program_instruction(numbered[row.Line - 1], *function);
-      if (!instruction) continue;
+      const MatchedInstruction match = matched(numbered[row.Line - 1], *function);
+      if (match.instruction == nullptr) continue;
       const uint64_t shift = function->address - function->offset;
-      map_.rows_.push_back({{row.Address.Address + shift, next.Address.Address + shift}, instruction->value});
+      map_.rows_.push_back({{row.Address.Address + shift, next.Address.Address + shift},
+                            program_.id_of(*match.instruction).value,
+                            match.replaced});
     }
   }
 
@@ -328,9 +349,9 @@ class CodeMapBuilder {
     } else {
       const auto number = static_cast<size_t>(std::strtoull(name, nullptr, 10));
       if (number == 0 || number > numbered.size()) return;
-      const std::optional<InstructionId> value = program_instruction(numbered[number - 1], place);
-      if (!value) return;
-      known = &map_.locations_[value->value];
+      const llvm::Instruction* value = matched(numbered[number - 1], place).instruction;
+      if (value == nullptr) return;
+      known = &map_.locations_[program_.id_of(*value).value];
     }
     auto locations = variable.getLocations(llvm::dwarf::DW_AT_location);
     if (is_missing(locations)) return;
@@ -381,11 +402,26 @@ std::optional<FunctionId> CodeMap::function_at(uint64_t address) const {
   return code != nullptr ? std::optional(code->function) : std::nullopt;
 }
 
-std::optional<InstructionId> CodeMap::instruction_at(uint64_t address) const {
+const CodeMap::Row* CodeMap::row_at(uint64_t address) const {
   const auto behind =
       std::ranges::upper_bound(rows_, address, {}, [](const Row& row) { return row.range.begin; });
-  if (behind == rows_.begin() || address >= std::prev(behind)->range.end) return std::nullopt;
-  return InstructionId(std::prev(behind)->instruction);
+  if (behind == rows_.begin() || address >= std::prev(behind)->range.end) return nullptr;
+  return &*std::prev(behind);
+}
+
+std::optional<InstructionId> CodeMap::instruction_at(uint64_t address) const {
+  const Row* row = row_at(address);
+  return row != nullptr ? std::optional(InstructionId(row->instruction)) : std::nullopt;
+}
+
+bool CodeMap::is_replaced_call(uint64_t address) const {
+  const Row* row = row_at(address);
+  return row != nullptr && row->replaced;
+}
+
+const llvm::BasicBlock* CodeMap::block_of(FunctionId function, uint32_t number) const {
+  const auto found = blocks_.find(function.value);
+  return found != blocks_.end() && number < found->second.size() ? found->second[number] : nullptr;
 }
 
 std::vector<CodeRange> CodeMap::code_of(InstructionId instruction) const {

@@ -47,6 +47,11 @@ class CodeMap {
   const MachineFunction* code_at(uint64_t address) const;
   // Nothing: outside the program, or code that stands for several instructions (merged tails) or for none.
   std::optional<InstructionId> instruction_at(uint64_t address) const;
+  // A call that is none in the program: a library model stands in its place (program/library_models.h).
+  bool is_replaced_call(uint64_t address) const;
+  // What a block of the translation unit's function, by its number there, is in the program; null: nothing
+  // says.
+  const llvm::BasicBlock* block_of(FunctionId function, uint32_t number) const;
   // Code of an instruction, ascending; several ranges where code generation duplicated it, none where it left
   // nothing.
   std::vector<CodeRange> code_of(InstructionId instruction) const;
@@ -62,10 +67,13 @@ class CodeMap {
   struct Row {
     CodeRange range;
     uint32_t instruction;
+    bool replaced = false;
   };
+  const Row* row_at(uint64_t address) const;
   std::vector<MachineFunction> functions_;
   std::vector<Row> rows_;  // ascending, without overlaps
   std::multimap<uint32_t, CodeRange> code_;
+  std::map<uint32_t, std::vector<const llvm::BasicBlock*>> blocks_;
   std::map<uint32_t, std::vector<ValueLocation>> locations_;
   std::map<std::pair<uint32_t, unsigned>, std::vector<ValueLocation>> argument_locations_;
   std::vector<std::string> differing_;

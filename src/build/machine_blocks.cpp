@@ -146,8 +146,7 @@ Result<MachineBlocks> MachineBlocks::make(const Program& program, const CodeMap&
           symbol->second.size != there.range.end - there.range.begin)
         continue;
       MachineBlock block{.address = label->second.address - symbol->second.address + there.range.begin};
-      const llvm::Function& whole = program.function(there.function);
-      if (blocks[i].block < whole.size()) block.block = &*std::next(whole.begin(), blocks[i].block);
+      block.block = code.block_of(there.function, blocks[i].block);
       out.blocks_[there.function.value].push_back(block);
     }
   }

@@ -27,12 +27,15 @@ std::vector<std::string> keys_of(const std::vector<const llvm::Instruction*>& li
 
 }  // namespace
 
-std::vector<const llvm::Instruction*> match_instructions(const llvm::Function& unit,
-                                                         const llvm::Function& program) {
+std::vector<MatchedInstruction> match_instructions(const llvm::Function& unit, const llvm::Function& program) {
   const std::vector<const llvm::Instruction*> from = counted_instructions(unit),
                                               to = counted_instructions(program);
   const std::vector<std::string> left = keys_of(from), right = keys_of(to);
-  if (left == right) return to;
+  std::vector<MatchedInstruction> out;
+  if (left == right) {
+    for (const llvm::Instruction* instruction : to) out.push_back({.instruction = instruction});
+    return out;
+  }
   if (left.size() > right.size() || (left.size() + 1) * (right.size() + 1) > kMostCells) return {};
   // The longest common subsequence, from the end.
   const size_t width = right.size() + 1;
@@ -42,19 +45,19 @@ std::vector<const llvm::Instruction*> match_instructions(const llvm::Function& u
       length[i * width + j] = left[i] == right[j]
                                   ? length[(i + 1) * width + j + 1] + 1
                                   : std::max(length[(i + 1) * width + j], length[i * width + j + 1]);
-  std::vector<const llvm::Instruction*> out;
-  size_t missing = 0;
+  size_t missing = 0;  // but for calls
   for (size_t i = 0, j = 0; i < left.size(); ++i) {
     if (length[i * width + j] == length[(i + 1) * width + j]) {  // it is gone
-      ++missing;
-      out.push_back(llvm::isa<llvm::CallBase>(from[i]) && j < to.size() ? to[j] : nullptr);
+      const bool is_call = llvm::isa<llvm::CallBase>(from[i]);
+      missing += is_call ? 0 : 1;
+      out.push_back({.instruction = is_call && j < to.size() ? to[j] : nullptr, .replaced = is_call});
       continue;
     }
     while (left[i] != right[j] || length[i * width + j] != length[(i + 1) * width + j + 1] + 1) ++j;
-    out.push_back(to[j++]);
+    out.push_back({.instruction = to[j++]});
   }
   // Calls and what depended on them; with much more gone it is another function.
-  return missing * 4 <= left.size() ? out : std::vector<const llvm::Instruction*>();
+  return missing * 4 <= left.size() ? out : std::vector<MatchedInstruction>();
 }
 
 }  // namespace heddle

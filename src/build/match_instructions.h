@@ -9,9 +9,13 @@
 
 namespace heddle {
 
-// By position among the counted instructions of the unit's function (numbered_module.h); of a call that was
-// replaced, the first instruction of what stands there now. Null: none. Empty: these are not the same function.
-std::vector<const llvm::Instruction*> match_instructions(const llvm::Function& unit,
-                                                         const llvm::Function& program);
+struct MatchedInstruction {
+  const llvm::Instruction* instruction = nullptr;  // null: none
+  bool replaced = false;  // it was a call, and this is the first instruction of what stands there now
+};
+
+// By position among the counted instructions of the unit's function (numbered_module.h). Empty: these are not
+// the same function.
+std::vector<MatchedInstruction> match_instructions(const llvm::Function& unit, const llvm::Function& program);
 
 }  // namespace heddle

@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   add_replay(verbs);
   add_report(verbs);
   add_record(verbs);
+  add_import(verbs);
   add_solve(verbs);
   add_reproduce(verbs);
   add_core(verbs);

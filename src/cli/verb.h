@@ -45,6 +45,7 @@ void add_check(VerbSet& verbs);
 void add_replay(VerbSet& verbs);
 void add_report(VerbSet& verbs);
 void add_record(VerbSet& verbs);
+void add_import(VerbSet& verbs);
 void add_solve(VerbSet& verbs);
 void add_reproduce(VerbSet& verbs);
 void add_core(VerbSet& verbs);

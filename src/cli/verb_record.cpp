@@ -24,7 +24,9 @@ struct Options {
   std::optional<uint64_t> runs;
   uint64_t seed = 1;
   unsigned cores = 2;
-  bool emulate = false, chaos = false, no_clock = false, keep_passing = false, no_inputs = false;
+  std::string buffer;
+  bool emulate = false, snapshot = false, chaos = false, no_clock = false, keep_passing = false,
+       no_inputs = false;
   bool no_sequences = false, no_locks = false;
   std::vector<std::string> command;
 };
@@ -33,6 +35,10 @@ Result<void> set_mode(const Options& given, RecordingOptions& recording) {
   if (given.emulate && given.mode != "pt")
     return Error{
         .what = "--emulate goes with --mode pt only", .next = "add --mode pt", .exit = ExitCode::usage};
+  if ((given.snapshot || !given.buffer.empty()) && (given.mode != "pt" || given.emulate))
+    return Error{.what = "--snapshot and --buffer go with --mode pt on the hardware only",
+                 .next = "add --mode pt, and leave out --emulate",
+                 .exit = ExitCode::usage};
   if (given.mode == "paths" || given.mode == "pt" || given.mode == "core") return {};
   if (given.mode != "flow")
     return Error{.what = fmt::format("--mode does not know '{}'", given.mode),
@@ -150,25 +156,25 @@ void print_result(const RecordResult& result, const CommonOptions& common) {
                info.options.flow ? "replay" : "show", shell_quote({result.folder}));
 }
 
-// Packets are made by stepping; nothing of the options of logs has a meaning there.
+// The program itself runs; nothing of the options of logs has a meaning there.
 Result<ExitCode> run_pt(const Options& given, const RecordRequest& request, const fs::path& file,
                         const CommonOptions& common) {
-  if (!given.emulate)
-    return Error{.what = "--mode pt needs --emulate",
-                 .why = "heddle cannot drive the hardware yet; it can make the packets by stepping the program",
-                 .next = "heddle record --mode pt --emulate -- " + shell_quote(given.command),
-                 .exit = ExitCode::usage};
   if (given.chaos || given.memory_model != "sc" || !given.keep.empty() || !given.input.empty())
-    return Error{.what = "--mode pt goes with none of --chaos, --memory-model, --keep and --stdin",
-                 .next = "leave them out; --seed decides how threads are interleaved",
-                 .exit = ExitCode::usage};
+    return Error{
+        .what = "--mode pt goes with none of --chaos, --memory-model, --keep and --stdin",
+        .next = given.emulate ? "leave them out; --seed decides how threads are interleaved" : "leave them out",
+        .exit = ExitCode::usage};
   const InterruptGuard guard;
   ProgressLine line(!common.quiet && !common.json && request.runs > 1);
-  const Result<RecordResult> result =
-      record_emulated_pt(file, request, {.cores = given.cores}, [&](const RecordState& state) {
-        line.show_now_and_then(
-            fmt::format("stepping: {}, {}", counted(state.runs, "run"), duration_text(state.elapsed)));
-      });
+  const PtProgress progress = [&](const RecordState& state) {
+    line.show_now_and_then(fmt::format("{}: {}, {}", given.emulate ? "stepping" : "tracing",
+                                       counted(state.runs, "run"), duration_text(state.elapsed)));
+  };
+  HardwarePt hardware{.snapshot = given.snapshot};
+  if (!given.buffer.empty()) hardware.buffer_size = HEDDLE_TRY(parse_size(given.buffer));
+  const Result<RecordResult> result = given.emulate
+                                          ? record_emulated_pt(file, request, {.cores = given.cores}, progress)
+                                          : record_hardware_pt(file, request, hardware, progress);
   line.clear();
   if (!result) return result.error();
   if (common.json)
@@ -200,10 +206,10 @@ Result<ExitCode> run_core(const Options& given, const RecordRequest& request, co
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   RecordRequest request = HEDDLE_TRY(request_of(given));
   const fs::path file = HEDDLE_TRY(find_program(given.command[0], fs::current_path()));
+  request.output_to_error = common.json;
   if (given.mode == "pt") return run_pt(given, request, file, common);
   request.input = HEDDLE_TRY(input_of(given, request));
   if (given.mode == "core") return run_core(given, request, file, common);
-  request.output_to_error = common.json;
   const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(
       file, given.variant.empty() ? record_variant_name(request.recording) : given.variant));
   if (common.verbose) fmt::print(stderr, "heddle: running {}\n", program->variant().string());
@@ -237,7 +243,8 @@ void add_record(VerbSet& verbs) {
       "  heddle record --hang-timeout 10s -- ./app    a run that takes longer is a failure\n"
       "  heddle record --keep 64M -- ./server         only the last part of each thread's log\n"
       "  heddle record --keep-passing -o run.rec -- ./app\n"
-      "  heddle record --mode pt --emulate --runs 50 -- ./app   Intel PT packets of the program as it is\n"
+      "  heddle record --mode pt --runs 50 -- ./app   Intel PT of the program as it is\n"
+      "  heddle record --mode pt --emulate --runs 50 -- ./app   the same without the hardware, slowly\n"
       "  heddle record --mode core --runs 1000 --hang-timeout 10s -- ./app   a core, for heddle core\n"
       "  heddle record --mode flow -- ./app           dearer, but heddle replay REC shows the same run for "
       "certain\n"
@@ -263,8 +270,8 @@ void add_record(VerbSet& verbs) {
       "--mode", options->mode,
       "paths (default): each thread's way, order left to heddle solve; flow: the order of accesses too, "
       "dearer, and replayed for certain; pt: Intel PT packets of the program itself, without "
-      "instrumentation; needs --emulate; core: the core of a crash or hang of the program itself, whatever "
-      "core_pattern and ulimit say");
+      "instrumentation, by perf record on machines that have it; core: the "
+      "core of a crash or hang of the program itself, whatever core_pattern and ulimit say");
   verb->add_flag("--no-sequences", options->no_sequences, "For measurements: flow without its optimisation O1")
       ->group("");
   verb->add_flag("--no-locks", options->no_locks, "For measurements: flow without its optimisation O2")
@@ -274,6 +281,10 @@ void add_record(VerbSet& verbs) {
   verb->add_flag(
       "--emulate", options->emulate,
       "With --mode pt: make the packets by stepping the program, some thousand times slower than it is");
+  verb->add_flag("--snapshot", options->snapshot,
+                 "With --mode pt, for long runs: keep the last part of the trace only, taken at the end");
+  verb->add_option("--buffer", options->buffer,
+                   "With --mode pt: trace memory of each core (64K, 64M, ...; default: perf's choice)");
   verb->add_option("--cores", options->cores, "With --emulate: how many virtual cores (default 2)")
       ->check(CLI::Range(1, 64));
   verb->add_flag("--no-clock", options->no_clock, "Without time stamps");

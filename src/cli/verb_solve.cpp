@@ -26,7 +26,7 @@ struct Options {
   SolveOptions solve;
   std::string file, smt_lib;
   std::optional<unsigned> preemptions;
-  bool all = false;
+  bool all = false, core_facts = false;
 };
 
 Result<Trace> load(const Options& given) {
@@ -105,7 +105,8 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     return Error{.what = "there is no failure to explain",
                  .where = given.file,
                  .next = "heddle record --runs 1000 --chaos -- APP"};
-  const std::vector<ClockUse> uses = clock_uses(!given.solve.no_clocks);
+  std::vector<ClockUse> uses = clock_uses(!given.solve.no_clocks);
+  if (given.core_facts) uses = {{.clocks = true, .slack = UINT64_MAX}};  // no stamp is that far from another
   Problem problem{.trace = &trace, .model = rules.memory_model};
   problem.use(uses.front());
   if (!given.smt_lib.empty()) {
@@ -156,6 +157,8 @@ void add_solve(VerbSet& verbs) {
   verb->add_option("--preemptions", options->preemptions, "Only orders with at most so many")
       ->check(whole_number());
   verb->add_option("--smt-lib", options->smt_lib, "Write the engine smt's formula to this file");
+  verb->add_flag("--core-facts", options->core_facts,
+                 "Of the facts of a recording by Intel PT use only the order in which cores ran threads");
   verb->add_flag("--all", options->all,
                  fmt::format("The whole order instead of its last {} events", kShownItems));
   verb->add_option("FILE", options->file, "A recording or a trace")->required();

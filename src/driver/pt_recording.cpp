@@ -63,9 +63,10 @@ ThreadNames name_threads(const PerfFile& file, uint32_t pid) {
 }  // namespace
 
 Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program, const RecordPlan& plan,
-                              size_t arguments, uint32_t died, uint64_t died_at) {
+                              size_t arguments, const TracedEnd& end) {
   const PerfFile file = HEDDLE_TRY(read_perf_file(perf_data));
-  const std::optional<uint32_t> pid = traced_process(file);
+  const std::optional<uint32_t> pid =
+      end.pid != 0 ? std::optional(static_cast<uint32_t>(end.pid)) : traced_process(file);
   if (!pid) return Error{.what = "the trace does not say which process it is of", .where = perf_data};
   std::error_code ignored;
   const fs::path real = fs::canonical(program.binary(), ignored);
@@ -86,6 +87,7 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
   PtTrace out;
   const std::string bytes = HEDDLE_TRY(read_file(real));
   out.load_base = mapped->begin - address_of_offset(bytes, mapped->file_offset);
+  out.pid = *pid;
   out.gaps = decoded.gaps.size();
   out.instructions = decoded.instructions;
   const CodeMap code = HEDDLE_TRY(CodeMap::make(program));
@@ -98,20 +100,26 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
     PtPaths::Thread& thread = threads.emplace_back();
     thread.name = names.names.at(tid);
     if (const auto executed = decoded.threads.find(tid); executed != decoded.threads.end()) {
-      thread.path = follower.follow(executed->second, tid == died ? died_at : 0);
+      thread.path =
+          follower.follow(executed->second, tid == static_cast<uint32_t>(end.failed_tid) ? end.fault_pc : 0);
       if (!executed->second.spans.empty()) thread.begin_tsc = executed->second.spans.front().begin_tsc;
     } else if (const auto begin = names.begin.find(tid); begin != names.begin.end()) {
       thread.begin_tsc = file.trace_info->tsc_of(begin->second);
     }
-    if (const auto end = names.end.find(tid); end != names.end.end() && thread.path.ended &&
-                                              !thread.path.steps.empty() && thread.path.trouble.empty())
-      thread.end_tsc = file.trace_info->tsc_of(end->second);
+    if (const auto over = names.end.find(tid); over != names.end.end() && thread.path.ended &&
+                                               !thread.path.steps.empty() && thread.path.trouble.empty())
+      thread.end_tsc = file.trace_info->tsc_of(over->second);
     if (const auto children = names.children.find(tid); children != names.children.end())
       for (const uint32_t child : children->second)
         thread.children.push_back(
             static_cast<size_t>(std::ranges::find(names.tids, child) - names.tids.begin()));
   }
-  out.paths = std::make_unique<PtPaths>(program, plan, std::move(threads), static_cast<unsigned>(arguments));
+  PtPaths::Blocks named;
+  for (const MachineFunction& function : code.functions())
+    for (const MachineBlock& block : blocks.of(function.function))
+      if (block.block != nullptr) named.insert(block.block);
+  out.paths = std::make_unique<PtPaths>(program, plan, std::move(threads), std::move(named),
+                                        static_cast<unsigned>(arguments));
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "driver/perf_record.h"
 #include "driver/record.h"
 #include "program/record_plan.h"
 #include "pt/pt_path_source.h"
@@ -17,25 +18,39 @@ namespace heddle {
 inline constexpr std::string_view kPtVariant = "pt";  // RecordingInfo::variant: the program itself
 inline constexpr std::string_view kPtFile = "perf.data";
 
+// One run that was traced.
+struct PtRun {
+  TracedEnd end;
+  std::string perf_data;
+  std::vector<std::string> notes;  // for people
+};
+
 struct EmulatedPt {
   unsigned cores = 2;
 };
+using PtProgress = std::function<void(const RecordState&)>;
 
-// heddle record --mode pt --emulate: runs until one fails.
+// heddle record --mode pt: runs until one fails; by the hardware, or with --emulate.
 Result<RecordResult> record_emulated_pt(const std::filesystem::path& program, const RecordRequest& request,
-                                        const EmulatedPt& options,
-                                        const std::function<void(const RecordState&)>& progress);
+                                        const EmulatedPt& options, const PtProgress& progress);
+Result<RecordResult> record_hardware_pt(const std::filesystem::path& program, const RecordRequest& request,
+                                        const HardwarePt& options, const PtProgress& progress);
 
-// The paths of all threads in a perf.data file of this program, in the order of their names. `died_at`: the
-// instruction that the thread `died` (a tid) died of.
+// heddle import: a trace that was made elsewhere. How the program ended, as far as the user says: `signal` and
+// `exit_code`; what is 0 is found out from where the threads stand, if it can be.
+Result<RecordResult> import_pt(const std::filesystem::path& program, const RecordRequest& request,
+                               const std::filesystem::path& perf_data, TracedEnd end);
+
+// The paths of all threads in a perf.data file of this program, in the order of their names. `end`: as far as
+// it is known; the process is found in the file if it is not.
 struct PtTrace {
   std::unique_ptr<PtPaths> paths;
   std::vector<uint32_t> tids;
+  uint32_t pid = 0;
   uint64_t load_base = 0;
   uint64_t gaps = 0, instructions = 0;
 };
 Result<PtTrace> read_pt_trace(const std::filesystem::path& perf_data, const Program& program,
-                              const RecordPlan& plan, size_t arguments, uint32_t died = 0,
-                              uint64_t died_at = 0);
+                              const RecordPlan& plan, size_t arguments, const TracedEnd& end);
 
 }  // namespace heddle

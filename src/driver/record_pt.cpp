@@ -98,33 +98,38 @@ Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, s
   return write_file(folder / kThreadsFolder / (thread.name + ".log"), bytes, Readers::owner);
 }
 
+// In which of its calls a thread stands that ends the process: 0 if in none.
+int signal_of_end(const llvm::Instruction* innermost) {
+  const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(innermost);
+  const llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+  if (callee == nullptr) return 0;
+  for (const char* name :
+       {"abort", "__assert_fail", "_ZSt9terminatev", "__stack_chk_fail", "__clang_call_terminate"})
+    if (callee->getName() == name) return SIGABRT;
+  return 0;
+}
+
 class PtRecorder {
  public:
-  PtRecorder(const fs::path& program, const RecordRequest& request, const EmulatedPt& options)
-      : file_(program), request_(request), options_(options) {}
+  using Collect = std::function<Result<PtRun>(uint64_t run)>;
+  PtRecorder(const fs::path& program, const RecordRequest& request, Collect collect)
+      : file_(program), request_(request), collect_(std::move(collect)) {}
 
-  Result<RecordResult> run(const std::function<void(const RecordState&)>& progress) {
-    program_ = HEDDLE_TRY(Program::load(file_));
-    effects_ = std::make_unique<EffectsTable>(HEDDLE_TRY(EffectsTable::load()));
-    plan_ = std::make_unique<RecordPlan>(*program_, program_->module(), *effects_, RecordPolicy::paths);
+  Result<RecordResult> run(const PtProgress& progress) {
+    HEDDLE_TRY(load());
     const auto begin = std::chrono::steady_clock::now();
     RecordResult result;
     for (uint64_t run = 0; run < request_.runs; ++run) {
       const auto elapsed = [&] {
         return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
       };
-      EmulatorOptions emulator{
-          .command = request_.command, .cores = options_.cores, .seed = request_.recording.seed + run};
-      emulator.command[0] = fs::absolute(file_);
-      if (request_.recording.hang_timeout_ms != 0)
-        emulator.time_limit = std::chrono::milliseconds(request_.recording.hang_timeout_ms);
-      const EmulatedRun end = HEDDLE_TRY(emulate(emulator));
+      const PtRun traced = HEDDLE_TRY(collect_(run));
       ++result.state.runs;
       result.state.elapsed = elapsed();
-      result.state.log_bytes = end.perf_data.size();
-      const bool failed = end.exit_code != 0 || end.timed_out;
+      result.state.log_bytes = traced.perf_data.size();
+      const bool failed = traced.end.failed();
       const bool last = run + 1 == request_.runs;
-      if (failed || (last && request_.keep_passing)) HEDDLE_TRY(keep(end, run, result));
+      if (failed || (last && request_.keep_passing)) HEDDLE_TRY(keep(traced, run, result));
       if (failed) {
         result.end = RecordResult::End::failure;
         return result;
@@ -142,21 +147,66 @@ class PtRecorder {
     return result;
   }
 
+  // A trace of which nobody has waited for the end.
+  Result<RecordResult> import_trace() {
+    HEDDLE_TRY(load());
+    RecordResult result;
+    result.state.runs = 1;
+    PtRun traced = HEDDLE_TRY(collect_(0));
+    HEDDLE_TRY(keep(traced, 0, result));
+    if (result.info.failure) result.end = RecordResult::End::failure;
+    return result;
+  }
+
  private:
-  Result<void> keep(const EmulatedRun& end, uint64_t run, RecordResult& result) {
+  Result<void> load() {
+    program_ = HEDDLE_TRY(Program::load(file_));
+    effects_ = std::make_unique<EffectsTable>(HEDDLE_TRY(EffectsTable::load()));
+    plan_ = std::make_unique<RecordPlan>(*program_, program_->module(), *effects_, RecordPolicy::paths);
+    return {};
+  }
+
+  // Which thread ended the process, where the user or the trace knows: one that stands in a call that does, or
+  // the one that executed something last when the signal was one of its own instructions'.
+  static void find_failed_thread(const PtTrace& trace, TracedEnd& end) {
+    const std::vector<PtPaths::Thread>& threads = trace.paths->threads();
+    for (size_t i = 0; i < threads.size(); ++i) {
+      const int signal = threads[i].path.stack.empty() ? 0 : signal_of_end(threads[i].path.stack.front());
+      if (signal == 0 || (end.signal != 0 && end.signal != signal)) continue;
+      end.signal = signal;
+      end.failed_tid = static_cast<int>(trace.tids[i]);
+    }
+    if (end.failed_tid == 0 && end.signal != 0) {
+      uint64_t latest = 0;
+      for (size_t i = 0; i < threads.size(); ++i) {
+        const ProgramPath& path = threads[i].path;
+        if (path.ended || path.steps.empty() || path.steps.back().tsc < latest) continue;
+        latest = path.steps.back().tsc;
+        end.failed_tid = static_cast<int>(trace.tids[i]);
+      }
+    }
+    if (end.signal != 0) end.exit_code = 128 + end.signal;
+  }
+
+  Result<void> keep(const PtRun& traced, uint64_t run, RecordResult& result) {
+    TracedEnd end = traced.end;
     const fs::path to = HEDDLE_TRY(free_name());
     HEDDLE_TRY(make_folders(to / kThreadsFolder));
     HEDDLE_TRY(make_folders(to / kInputsFolder));
     fs::permissions(to, fs::perms::owner_all);
-    HEDDLE_TRY(write_file(to / kPtFile, end.perf_data, Readers::owner));
+    HEDDLE_TRY(write_file(to / kPtFile, traced.perf_data, Readers::owner));
     std::string effects;
     for (const fs::path& file : HEDDLE_TRY(EffectsTable::files())) {
       const std::string text = HEDDLE_TRY(read_file(file));
       effects += text + "\n";
     }
     HEDDLE_TRY(write_file(to / kEffectsFile, effects, Readers::owner));
-    const PtTrace trace = HEDDLE_TRY(read_pt_trace(to / kPtFile, *program_, *plan_, request_.command.size(),
-                                                   static_cast<uint32_t>(end.failed_tid), end.fault_pc));
+    const PtTrace trace =
+        HEDDLE_TRY(read_pt_trace(to / kPtFile, *program_, *plan_, request_.command.size(), end));
+    if (end.pid == 0) {
+      end.pid = static_cast<int>(trace.pid);
+      find_failed_thread(trace, end);
+    }
     RecordingInfo& info = result.info;
     info.heddle_version = HEDDLE_VERSION;
     info.begin_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -192,14 +242,14 @@ class PtRecorder {
     }
     info.failure = failure_of_run(end, trace, info);
     info.outcome = info.failure ? RecordingOutcome::failed : RecordingOutcome::passed;
-    info.notes.emplace_back("the packets were made by stepping the program (--emulate), not by the hardware");
+    info.notes = traced.notes;
     if (trace.gaps != 0) info.notes.push_back(fmt::format("{} gaps in the trace", trace.gaps));
     HEDDLE_TRY(write_recording_info(info, to));
     result.folder = to;
     return {};
   }
 
-  std::optional<RecordedFailure> failure_of_run(const EmulatedRun& end, const PtTrace& trace,
+  std::optional<RecordedFailure> failure_of_run(const TracedEnd& end, const PtTrace& trace,
                                                 const RecordingInfo& info) {
     if (end.timed_out)
       return recorded_hang(std::chrono::milliseconds(request_.recording.hang_timeout_ms), info.threads);
@@ -242,7 +292,7 @@ class PtRecorder {
 
   fs::path file_;
   const RecordRequest& request_;
-  const EmulatedPt& options_;
+  Collect collect_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<EffectsTable> effects_;
   std::unique_ptr<RecordPlan> plan_;
@@ -251,9 +301,49 @@ class PtRecorder {
 }  // namespace
 
 Result<RecordResult> record_emulated_pt(const fs::path& program, const RecordRequest& request,
-                                        const EmulatedPt& options,
-                                        const std::function<void(const RecordState&)>& progress) {
-  return PtRecorder(program, request, options).run(progress);
+                                        const EmulatedPt& options, const PtProgress& progress) {
+  const auto collect = [&](uint64_t run) -> Result<PtRun> {
+    EmulatorOptions emulator{
+        .command = request.command, .cores = options.cores, .seed = request.recording.seed + run};
+    emulator.command[0] = fs::absolute(program);
+    if (request.recording.hang_timeout_ms != 0)
+      emulator.time_limit = std::chrono::milliseconds(request.recording.hang_timeout_ms);
+    EmulatedRun end = HEDDLE_TRY(emulate(emulator));
+    return PtRun{.end = end,
+                 .perf_data = std::move(end.perf_data),
+                 .notes = {"the packets were made by stepping the program (--emulate), not by the hardware"}};
+  };
+  return PtRecorder(program, request, collect).run(progress);
+}
+
+Result<RecordResult> record_hardware_pt(const fs::path& program, const RecordRequest& request,
+                                        const HardwarePt& options, const PtProgress& progress) {
+  const std::unique_ptr<Machine> machine = this_machine();
+  const auto collect = [&](uint64_t) -> Result<PtRun> {
+    const TempFolder folder = HEDDLE_TRY(TempFolder::create());
+    const fs::path output = folder.path() / kPtFile;
+    std::vector<std::string> command = request.command;
+    command[0] = fs::absolute(program);
+    std::optional<std::chrono::milliseconds> limit;
+    if (request.recording.hang_timeout_ms != 0)
+      limit = std::chrono::milliseconds(request.recording.hang_timeout_ms);
+    const PerfRun run =
+        HEDDLE_TRY(run_under_perf(*machine, options, command, output, limit, request.output_to_error));
+    PtRun out{.end = run.end, .perf_data = HEDDLE_TRY(read_file(output))};
+    if (options.snapshot) out.notes.emplace_back("the last part of the run only (--snapshot)");
+    return out;
+  };
+  return PtRecorder(program, request, collect).run(progress);
+}
+
+Result<RecordResult> import_pt(const fs::path& program, const RecordRequest& request, const fs::path& perf_data,
+                               TracedEnd end) {
+  const auto collect = [&](uint64_t) -> Result<PtRun> {
+    return PtRun{.end = end,
+                 .perf_data = HEDDLE_TRY(read_file(perf_data)),
+                 .notes = {fmt::format("the trace was imported from {}", perf_data.string())}};
+  };
+  return PtRecorder(program, request, collect).import_trace();
 }
 
 }  // namespace heddle

@@ -84,7 +84,8 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
       }};
   PtTrace traced;
   if (by_hardware) {
-    traced = HEDDLE_TRY(read_pt_trace(folder / kPtFile, *code.program, *code.plan, info.command.size()));
+    traced = HEDDLE_TRY(read_pt_trace(folder / kPtFile, *code.program, *code.plan, info.command.size(),
+                                      {.pid = static_cast<int>(info.pid)}));
     for (size_t i = 0; i < traced.paths->threads().size() && i < input.logs.size(); ++i)
       input.logs[i].source = traced.paths->source(i);
   }

@@ -19,6 +19,7 @@
 #include "pt/perf_layout.h"
 #include "pt/perf_writer.h"
 #include "pt/stepped_process.h"
+#include "pt/waited_process.h"
 
 namespace heddle {
 namespace {
@@ -390,7 +391,7 @@ class Emulator {
     if (thread.in_kernel) back_from_kernel(tid, thread);
     thread.ip = process_.ip(tid);
     thread.signal = signal;
-    if (signal == SIGSTOP || !process_.is_default_action(signal)) return;
+    if (!is_deadly_signal(process_.pid(), signal)) return;
     if (thread.core && cores_[*thread.core].packets.enabled())
       cores_[*thread.core].packets.interrupt(tsc_, thread.ip);
     out_.failed_tid = tid;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "pt/traced_end.h"
 
 namespace heddle {
 
@@ -34,13 +35,8 @@ struct EmulatorOptions {
   std::function<void(int pid, int tid, int signal)> dying;
 };
 
-struct EmulatedRun {
+struct EmulatedRun : TracedEnd {
   std::string perf_data;
-  int pid = 0;
-  int exit_code = 0, signal = 0;  // how it ended
-  int failed_tid = 0;             // that the signal came from
-  uint64_t fault_address = 0, fault_pc = 0;
-  bool timed_out = false;
   uint64_t instructions = 0;  // stepped
   uint64_t threads = 0;
 };

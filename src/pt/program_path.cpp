@@ -38,6 +38,7 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
     }
     core_ = span.core;
     tsc_ = span.begin_tsc;
+    span_end_ = span.end_tsc;
     if (before != nullptr && before->end == PtSpan::End::interrupted && !span.blocks.empty() &&
         span.blocks.front().begin != before->target) {
       lose("a signal handler ran");
@@ -103,7 +104,15 @@ void PathFollower::go_outside() {
   if (!stack_.back().calls) make_call(last_, true);
   if (lost_ || stack_.back().outside) return;
   if (stack_.back().call != nullptr) step(ProgramStep::Kind::call, *stack_.back().call);
+  if (stack_.back().model) step(ProgramStep::Kind::model, *stack_.back().function);
+  if (stack_.back().call != nullptr || stack_.back().model) out_.steps.back().tsc = span_end_;
   stack_.back().outside = true;
+}
+
+void PathFollower::come_back(Activation& from) {
+  if (!from.outside) return;
+  if (from.call != nullptr) step(ProgramStep::Kind::back, *from.call);
+  if (from.model) step(ProgramStep::Kind::model_back, *from.function);
 }
 
 // Control is at `begin`, in code of the program.
@@ -155,8 +164,7 @@ bool PathFollower::resume(uint64_t begin) {
     // Activations above that end with a call outside ended with it.
     while (stack_.size() > depth) {
       const bool tail = stack_.back().tail;
-      if (tail && stack_.back().call != nullptr && stack_.back().outside)
-        step(ProgramStep::Kind::back, *stack_.back().call);
+      if (tail) come_back(stack_.back());
       if (!returned || !tail) {
         if (returned) return false;
         stack_.pop_back();
@@ -165,11 +173,13 @@ bool PathFollower::resume(uint64_t begin) {
       return_from_top();
       if (lost_) return true;
     }
-    if (!returned)
+    if (!returned) {
       step(ProgramStep::Kind::landed, *invoke);
-    else if (activation.outside && activation.call != nullptr)
-      step(ProgramStep::Kind::back, *activation.call);
-    activation.calls = activation.outside = false;
+      out_.steps.back().depth = static_cast<uint32_t>(stack_.size());
+    } else {
+      come_back(activation);
+    }
+    activation.calls = activation.outside = activation.model = false;
     activation.call = nullptr;
     if (!returned) move_to(*invoke->getUnwindDest());
     return true;
@@ -211,7 +221,14 @@ void PathFollower::return_from_top() {
       look(*block, true);
     }
     if (end == nullptr) look(*top.block, false);  // copies of the last block stand behind others
-    if (end != nullptr) move_to(*end);
+    queue = {top.block};
+    seen = {top.block};
+    while (!queue.empty() && end == nullptr) {
+      const llvm::BasicBlock* block = queue.front();
+      queue.pop_front();
+      look(*block, false);
+    }
+    if (end != nullptr) move_for_certain(*end);
     if (end == nullptr || top.block != end) return lose("a function returns where the program does not");
   }
   step(ProgramStep::Kind::leave, *top.function);
@@ -248,57 +265,92 @@ const PathFollower::FunctionBlocks& PathFollower::blocks_of(const llvm::Function
   return out;
 }
 
-// Without the first, with the last one.
-bool PathFollower::find_way(const llvm::BasicBlock& from, const llvm::BasicBlock& to,
-                            std::vector<const llvm::BasicBlock*>& way) {
-  llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> before;
-  std::deque<const llvm::BasicBlock*> queue = {&from};
-  unsigned ways = 0;
-  while (!queue.empty()) {
-    const llvm::BasicBlock* block = queue.front();
-    queue.pop_front();
-    llvm::DenseSet<const llvm::BasicBlock*> seen;
+// Through silent blocks.
+bool PathFollower::is_way(const llvm::BasicBlock& from, const llvm::BasicBlock& to) {
+  llvm::DenseSet<const llvm::BasicBlock*> seen;
+  std::vector<const llvm::BasicBlock*> open = {&from};
+  while (!open.empty()) {
+    const llvm::BasicBlock* block = open.back();
+    open.pop_back();
     for (const llvm::BasicBlock* next : llvm::successors(block)) {
-      if (!seen.insert(next).second) continue;
-      if (next == &to) {
-        ++ways;
-        before.try_emplace(next, block);
-      } else if (is_silent(*next) && next != &from && before.try_emplace(next, block).second) {
-        queue.push_back(next);
-      }
+      if (next == &to) return true;
+      if (is_silent(*next) && seen.insert(next).second) open.push_back(next);
     }
   }
-  if (ways == 0) return false;
-  if (ways > 1) ++out_.open_choices;
-  for (const llvm::BasicBlock* block = &to;;) {
-    way.push_back(block);
-    block = before.lookup(block);
-    if (block == &from) break;
-  }
-  std::ranges::reverse(way);
-  return true;
+  return false;
 }
 
 void PathFollower::move_to(const llvm::BasicBlock& to) {
   Activation& top = stack_.back();
-  std::vector<const llvm::BasicBlock*> way;
   if (top.block == nullptr) {  // the entry block is always first
     const llvm::BasicBlock& entry = top.function->getEntryBlock();
     step(ProgramStep::Kind::block, entry);
     top.block = &entry;
     if (&entry == &to) return;
   }
-  if (!find_way(*top.block, to, way)) return;  // merged code: no evidence
+  std::vector<const llvm::BasicBlock*> way;
+  if (find_way(to, way)) go(way);  // else merged code: no evidence
+}
+
+void PathFollower::go(const std::vector<const llvm::BasicBlock*>& way) {
+  Activation& top = stack_.back();
   for (const llvm::BasicBlock* block : way) step(ProgramStep::Kind::block, *block);
-  top.block = &to;
+  top.block = way.back();
   top.begun = false;
   top.last_call = nullptr;
+  top.hints.clear();
+}
+
+// Through silent blocks, or also through those that the hints name.
+bool PathFollower::find_way(const llvm::BasicBlock& to, std::vector<const llvm::BasicBlock*>& way) {
+  const Activation& top = stack_.back();
+  if (is_way(*top.block, to)) {
+    way = {&to};
+    return true;
+  }
+  const llvm::BasicBlock* at = top.block;
+  for (const llvm::BasicBlock* hint : top.hints)
+    if (hint != &to && is_way(*at, *hint)) {
+      way.push_back(hint);
+      at = hint;
+    }
+  way.push_back(&to);
+  return at != top.block && is_way(*at, to);
+}
+
+// The thread is there. If the code that it came through does not say how, copies of blocks have no names.
+void PathFollower::move_for_certain(const llvm::BasicBlock& to) {
+  move_to(to);
+  Activation& top = stack_.back();
+  if (top.block == &to) return;
+  llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> before;
+  std::deque<const llvm::BasicBlock*> queue = {top.block};
+  while (!queue.empty() && !before.contains(&to)) {
+    const llvm::BasicBlock* block = queue.front();
+    queue.pop_front();
+    for (const llvm::BasicBlock* next : llvm::successors(block))
+      if (!next->isLandingPad() && before.try_emplace(next, block).second) queue.push_back(next);
+  }
+  if (!before.contains(&to)) return;
+  std::vector<const llvm::BasicBlock*> way;
+  for (const llvm::BasicBlock* block = &to;;) {
+    way.push_back(block);
+    block = before.lookup(block);
+    if (block == top.block) break;
+  }
+  std::ranges::reverse(way);
+  go(way);
 }
 
 void PathFollower::pass_machine_block(const MachineBlock& block) {
   Activation& top = stack_.back();
   if (top.block == nullptr) move_to(top.function->getEntryBlock());
-  if (block.block == nullptr || !blocks_of(*top.function).entries.contains(block.address)) return;
+  if (block.block == nullptr) return;
+  if (!blocks_of(*top.function).entries.contains(block.address)) {
+    constexpr size_t kMostHints = 64;
+    if (block.block != top.block && top.hints.size() < kMostHints) top.hints.push_back(block.block);
+    return;
+  }
   if (block.block != top.block || top.begun) move_to(*block.block);  // also another round of the same
   if (block.block == top.block) top.begun = true;
 }
@@ -322,9 +374,10 @@ const llvm::CallBase* PathFollower::call_at(uint64_t address) {
 void PathFollower::make_call(uint64_t address, bool tail) {
   Activation& top = stack_.back();
   if (top.block == nullptr) move_to(top.function->getEntryBlock());
-  const llvm::CallBase* call = call_at(address);
+  const bool model = address != 0 && code_.is_replaced_call(address);
+  const llvm::CallBase* call = model ? nullptr : call_at(address);
   if (call != nullptr && call->getParent() != top.block) {
-    move_to(*call->getParent());
+    move_for_certain(*call->getParent());
     if (top.block != call->getParent())
       return lose(fmt::format("a call that does not lie on the way: {}", source_place(*call).text()));
   }
@@ -333,6 +386,7 @@ void PathFollower::make_call(uint64_t address, bool tail) {
   top.tail = tail;
   top.call = call;
   top.call_address = address;
+  top.model = model;
   if (call != nullptr) top.last_call = call;
 }
 

@@ -3,18 +3,19 @@
 // Machine functions are functions of the program (what was inlined was inlined before), so calls and returns
 // delimit activations. Inside one, each machine block that is entered names the block of the program that it
 // was made from (build/machine_blocks.h), and each call its call (build/code_map.h). Between two such places
-// the thread went through blocks that left no code of their own: the shortest way through those is taken.
+// the thread went through *silent* blocks, which left no code of their own: the path has those only that are
+// not silent, and there is a way from each to the next. Which one is for the interpreter to say
+// (pt_path_source.h).
 //
 // A block of the program may have several machine blocks, and where the back end merged equal ends of blocks,
 // the thread comes into the middle of another one. So only a machine block that has the first code of a block
-// says that the block begins; the others say nothing, nor does a name that cannot be reached.
+// says that the block begins; the others are a hint, where there is no way without them, and a name that cannot
+// be reached says nothing. Calls and returns are certain: without a way to them, the shortest one is taken.
 //
 // Code without a map (the procedure linkage table, startup code, foreign objects, libraries) is outside of the
 // program, and skipped by its calls.
 //
-// Known holes: handlers of signals and longjmp are not followed: the path ends there, and says so. A branch
-// that the back end turned into a conditional move shows no way; the shortest one is taken, and counted
-// (`open_choices`).
+// Known holes: handlers of signals and longjmp are not followed: the path ends there, and says so.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -31,18 +32,21 @@ namespace heddle {
 
 struct ProgramStep {
   enum class Kind : uint8_t {
-    enter,   // function
-    block,   // block
-    call,    // a call leads outside
-    back,    // and comes back
-    leave,   // a function returns
-    landed,  // invoke: an exception came to its landing pad
+    enter,       // function
+    block,       // block
+    call,        // a call leads outside
+    back,        // and comes back
+    leave,       // a function returns
+    landed,      // invoke: an exception came to its landing pad
+    model,       // function: a call in it, of which the program has a model in its place, leads outside
+    model_back,  // and comes back
   };
   Kind kind = Kind::block;
   EnteredBy by = EnteredBy::outside;  // enter
   uint32_t core = 0;
+  uint32_t depth = 0;  // landed: how many functions of the program are running
   const llvm::Value* what = nullptr;
-  uint64_t tsc = 0;  // when the span began that it lies in
+  uint64_t tsc = 0;  // when the span began that it lies in; of calls that lead outside: when it ended
 
   template <class T>
   const T& as() const {
@@ -52,8 +56,7 @@ struct ProgramStep {
 
 struct ProgramPath {
   std::vector<ProgramStep> steps;
-  std::string trouble;        // why it ends early; empty: it does not
-  uint64_t open_choices = 0;  // where the machine code does not tell the way
+  std::string trouble;  // why it ends early; empty: it does not
   uint64_t blocks = 0;
   bool ended = false;  // nothing of the program is running at its end
   // Else: where it stands, innermost first. Of functions that wait, their calls; null where nothing says.
@@ -73,26 +76,31 @@ class PathFollower {
   struct Activation {
     const MachineFunction* code = nullptr;
     const llvm::Function* function = nullptr;
-    const llvm::BasicBlock* block = nullptr;    // it is in
-    bool begun = false;                         // with code of its own
-    const llvm::CallBase* last_call = nullptr;  // in the block
-    bool calls = false, outside = false;        // it waits at a call; that has left the program
-    bool tail = false;                          // and is its last act
+    const llvm::BasicBlock* block = nullptr;     // it is in
+    std::vector<const llvm::BasicBlock*> hints;  // code of these was passed since
+    bool begun = false;                          // with code of its own
+    const llvm::CallBase* last_call = nullptr;   // in the block
+    bool calls = false, outside = false;         // it waits at a call; that has left the program
+    bool tail = false;                           // and is its last act
     uint64_t call_address = 0;
     const llvm::CallBase* call = nullptr;  // null: of nothing that the program calls
+    bool model = false;                    // of something that it has a model of, in the place of the call
   };
 
   void run(const PtBlock& block, uint64_t begin, uint64_t last);
   void arrive(uint64_t begin);
   void go_outside();
+  void come_back(Activation& from);
   bool resume(uint64_t begin);
   void enter(const MachineFunction& code, EnteredBy by);
   void leave();
   void return_from_top();
   void pass_machine_block(const MachineBlock& block);
   void move_to(const llvm::BasicBlock& to);
-  bool find_way(const llvm::BasicBlock& from, const llvm::BasicBlock& to,
-                std::vector<const llvm::BasicBlock*>& way);
+  void move_for_certain(const llvm::BasicBlock& to);
+  bool find_way(const llvm::BasicBlock& to, std::vector<const llvm::BasicBlock*>& way);
+  void go(const std::vector<const llvm::BasicBlock*>& way);
+  bool is_way(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
   void make_call(uint64_t address, bool tail);
   const llvm::CallBase* call_at(uint64_t address);
   struct FunctionBlocks {
@@ -114,7 +122,7 @@ class PathFollower {
   bool lost_ = false;
   uint64_t last_ = 0;  // instruction of the program
   uint32_t core_ = 0;
-  uint64_t tsc_ = 0;
+  uint64_t tsc_ = 0, span_end_ = 0;
   std::map<const llvm::Function*, FunctionBlocks> function_blocks_;
   ProgramPath out_;
 };

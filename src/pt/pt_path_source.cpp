@@ -1,13 +1,20 @@
 #include "pt/pt_path_source.h"
 
 #include <fmt/core.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <tuple>
+#include <utility>
 
 #include "program/source_place.h"
 #include "program/stored_bytes.h"
+#include "pt/result_choice.h"
 
 namespace heddle {
 
@@ -18,16 +25,19 @@ class PtThreadTeller {
       : paths_(paths), thread_(thread), path_(paths.threads_[thread].path), visitor_(visitor), values_(values) {
     heap_ = PtAddresses::heap(thread);
     stack_ = PtAddresses::stack_high(thread) - 4096;
+    find_ends();
   }
 
   DecodeEnd run() {
-    while (!stopped_ && next_ < path_.steps.size()) {
-      const ProgramStep& step = path_.steps[next_];
-      if (step.kind != ProgramStep::Kind::enter) {
+    begin_in_model();
+    while (!stopped_ && peek() != nullptr) {
+      const ProgramStep& step = *peek();
+      if (step.kind != Kind::enter) {
         trouble("the path goes on where no function runs");
         break;
       }
-      function(step);
+      traced_function(step);
+      if (unwinding_) trouble("an exception lands where no function runs");
     }
     end_.certain_blocks = end_.blocks;
     if (!stopped_)
@@ -42,8 +52,36 @@ class PtThreadTeller {
  private:
   using Kind = ProgramStep::Kind;
 
-  const ProgramStep* peek() const { return next_ < path_.steps.size() ? &path_.steps[next_] : nullptr; }
-  bool at(Kind kind, const llvm::Value& what) const {
+  void find_ends() {
+    behind_.assign(path_.steps.size(), path_.steps.size());
+    std::vector<size_t> open;
+    for (size_t i = 0; i < path_.steps.size(); ++i) {
+      const ProgramStep& step = path_.steps[i];
+      if (step.kind == Kind::enter) open.push_back(i);
+      if (step.kind == Kind::leave && !open.empty()) {
+        behind_[open.back()] = i + 1;
+        open.pop_back();
+      }
+      for (; step.kind == Kind::landed && open.size() > step.depth; open.pop_back()) behind_[open.back()] = i;
+    }
+  }
+
+  struct Activation {
+    const llvm::Function& function;
+    bool traced = false;  // its blocks are in the path, but for silent ones
+    uint32_t depth = 0;   // of traced ones
+  };
+
+  // The next step. Those of models in the place of calls are none: what they are for is known from the program.
+  const ProgramStep* peek() {
+    for (; next_ < path_.steps.size(); ++next_) {
+      const ProgramStep& step = path_.steps[next_];
+      if (step.kind != Kind::model && step.kind != Kind::model_back) return &step;
+      in_model_ = step.kind == Kind::model;
+    }
+    return nullptr;
+  }
+  bool at(Kind kind, const llvm::Value& what) {
     const ProgramStep* step = peek();
     return step != nullptr && step->kind == kind && step->what == &what;
   }
@@ -55,37 +93,178 @@ class PtThreadTeller {
     }
     stop();
   }
+  // Where the thread is. Whatever leaves the program may be anywhere, until it is seen again.
+  void note_core(const ProgramStep& step) {
+    if (values_ == nullptr || (core_ == step.core && core_since_ == step.tsc)) return;
+    core_ = step.core;
+    core_since_ = step.tsc;
+    visitor_.runs_on(core_, core_since_);
+  }
+  void note_outside() {
+    if (values_ == nullptr || core_ == PathVisitor::kAnyCore) return;
+    core_ = PathVisitor::kAnyCore;
+    visitor_.runs_on(core_, core_since_);
+  }
+  bool has_code(const llvm::Function& function) const { return paths_.with_code_.contains(&function); }
 
-  void function(const ProgramStep& enter) {
+  // ---- functions
+
+  // Code of a library that has a model may have made the thread: what it began with is not in the path.
+  void begin_in_model() {
+    PtPaths::Start start;
+    {
+      const std::lock_guard lock(paths_.mutex_);
+      if (const auto found = paths_.starts_.find(thread_); found != paths_.starts_.end()) start = found->second;
+    }
+    if (start.routine == nullptr) return;
+    const FunctionId id = paths_.program_.id_of(*start.routine);
+    visitor_.enter_function(id, EnteredBy::outside);
+    std::vector<uint64_t> values;
+    if (start.argument) values.push_back(*start.argument);
+    visitor_.arguments(id, values);
+    started_ = true;
+    body({.function = *start.routine});
+  }
+
+  void traced_function(ProgramStep enter) {
     const auto& function = enter.as<llvm::Function>();
     const FunctionId id = paths_.program_.id_of(function);
+    note_core(enter);
     ++next_;
     visitor_.enter_function(id, enter.by);
     if (enter.by == EnteredBy::outside || enter.by == EnteredBy::callback) tell_arguments(function, id);
+    ++depth_;
+    body({.function = function, .traced = true, .depth = depth_});
+    --depth_;
+  }
+
+  void model_function(const llvm::Function& function, EnteredBy by) {
+    visitor_.enter_function(paths_.program_.id_of(function), by);
+    body({.function = function});
+  }
+
+  void body(const Activation& here) {
+    const FunctionId id = paths_.program_.id_of(here.function);
     const uint64_t stack = stack_;
-    bool first = true;
     const llvm::BasicBlock* block = nullptr;
-    while (!stopped_) {
-      const ProgramStep* step = peek();
-      if (step == nullptr) return stop();
-      if (step->kind == Kind::leave && step->what == &function) {
-        ++next_;
-        if (block == nullptr || !llvm::isa<llvm::ReturnInst>(block->getTerminator()))
-          return trouble(fmt::format("{} returns where it does not", readable_name(function)));
+    for (bool first = true; !stopped_; first = false) {
+      block = first ? &here.function.getEntryBlock() : next_block(here, *block);
+      if (stopped_) return;
+      if (block == nullptr) {
         visitor_.leave_function(id, LeftBy::returned);
-        stack_ = stack;
-        return;
+        break;
       }
-      if (step->kind != Kind::block || step->as<llvm::BasicBlock>().getParent() != &function)
-        return trouble(fmt::format("the path of {} cannot be followed", readable_name(function)));
-      ++next_;
-      block = &step->as<llvm::BasicBlock>();
+      if (at(Kind::block, *block)) {
+        note_core(*peek());
+        ++next_;
+      }
       ++end_.blocks;
       visitor_.block(paths_.program_.id_of(*block));
       if (first) tell_stack_objects(*block);
-      first = false;
       instructions(*block);
+      if (unwinding_ && !land(here)) {
+        visitor_.leave_function(id, LeftBy::unwound);
+        break;
+      }
     }
+    stack_ = stack;
+  }
+
+  // The exception on its way comes to this function.
+  bool land(const Activation& here) {
+    const ProgramStep* step = peek();
+    if (!here.traced || step == nullptr || step->kind != Kind::landed || step->depth != here.depth)
+      return false;
+    visitor_.landed(step->as<llvm::InvokeInst>());
+    ++next_;
+    unwinding_ = false;
+    return true;
+  }
+
+  // Null: the function returns.
+  const llvm::BasicBlock* next_block(const Activation& here, const llvm::BasicBlock& block) {
+    const llvm::Instruction& end = *block.getTerminator();
+    const llvm::BasicBlock* target = here.traced ? target_in(here) : nullptr;
+    if (stopped_) return nullptr;
+    if (llvm::isa<llvm::ReturnInst>(end)) {
+      if (!here.traced) return nullptr;
+      if (at(Kind::leave, here.function))
+        ++next_;
+      else if (peek() == nullptr)
+        stop();
+      else
+        trouble(fmt::format("the path of {} cannot be followed", readable_name(here.function)));
+      return nullptr;
+    }
+    if (here.traced && target == nullptr && !in_model_) {
+      if (peek() == nullptr)
+        stop();
+      else
+        trouble(fmt::format("the path of {} cannot be followed", readable_name(here.function)));
+      return nullptr;
+    }
+    const std::vector<const llvm::BasicBlock*> ways = ways_to(block, target);
+    if (ways.empty()) {
+      if (peek() == nullptr || target == nullptr)
+        stop();
+      else
+        trouble(fmt::format("the path of {} cannot be followed", readable_name(here.function)));
+      return nullptr;
+    }
+    if (ways.size() == 1) return ways.front();
+    const llvm::BasicBlock* said = values_ != nullptr ? values_->next_block(block) : nullptr;
+    return std::ranges::find(ways, said) != ways.end() ? said : ways.front();
+  }
+
+  // The next block of this activation that the path has. What it calls comes first.
+  const llvm::BasicBlock* target_in(const Activation& here) {
+    if (peek() == nullptr) return nullptr;
+    size_t at = next_;
+    while (at < path_.steps.size() &&
+           (path_.steps[at].kind == Kind::enter || path_.steps[at].kind == Kind::model ||
+            path_.steps[at].kind == Kind::model_back))
+      at = path_.steps[at].kind == Kind::enter ? behind_[at] : at + 1;
+    if (at >= path_.steps.size() || path_.steps[at].kind != Kind::block) return nullptr;
+    const auto& block = path_.steps[at].as<llvm::BasicBlock>();
+    return block.getParent() == &here.function ? &block : nullptr;
+  }
+
+  // Successors from which silent blocks lead to the target, the nearest first. Without a target: those that are
+  // silent and from which the function can be left in good order, unless none is.
+  const std::vector<const llvm::BasicBlock*>& ways_to(const llvm::BasicBlock& from,
+                                                      const llvm::BasicBlock* target) {
+    const auto [found, added] = ways_.try_emplace({&from, target});
+    std::vector<const llvm::BasicBlock*>& out = found->second;
+    if (!added) return out;
+    const auto is_silent = [&](const llvm::BasicBlock& block) { return !paths_.named_.contains(&block); };
+    const auto is_end = [&](const llvm::BasicBlock& block) {
+      return target != nullptr ? &block == target : llvm::isa<llvm::ReturnInst>(block.getTerminator());
+    };
+    std::vector<std::tuple<size_t, size_t, const llvm::BasicBlock*>> distances;
+    llvm::DenseSet<const llvm::BasicBlock*> each;
+    for (const llvm::BasicBlock* first : llvm::successors(&from)) {
+      if (!each.insert(first).second || first->isLandingPad() != (target == first && first->isLandingPad()))
+        continue;
+      std::deque<std::pair<size_t, const llvm::BasicBlock*>> open = {{0, first}};
+      llvm::DenseSet<const llvm::BasicBlock*> seen = {first};
+      while (!open.empty()) {
+        const auto [distance, block] = open.front();
+        open.pop_front();
+        if (is_end(*block)) {
+          distances.emplace_back(distance, distances.size(), first);
+          break;
+        }
+        if (target != nullptr && !is_silent(*block)) continue;
+        for (const llvm::BasicBlock* next : llvm::successors(block))
+          if (!next->isLandingPad() && seen.insert(next).second) open.emplace_back(distance + 1, next);
+      }
+    }
+    std::ranges::sort(distances);
+    for (const auto& [distance, number, way] : distances) out.push_back(way);
+    if (out.empty() && target == nullptr)
+      for (const llvm::BasicBlock* next : llvm::successors(&from))
+        if (!next->isLandingPad()) out.push_back(next);
+    return out;
   }
 
   // main gets the arguments of the command, a thread what its maker gave it; of others nothing is known.
@@ -96,8 +275,8 @@ class PtThreadTeller {
       if (function.arg_size() < 2) values.resize(function.arg_size());
     } else if (function.arg_size() == 1 && !started_ && thread_ != 0) {
       const std::lock_guard lock(paths_.mutex_);
-      const auto found = paths_.start_arguments_.find(thread_);
-      if (found != paths_.start_arguments_.end() && found->second) values.push_back(*found->second);
+      const auto found = paths_.starts_.find(thread_);
+      if (found != paths_.starts_.end() && found->second.argument) values.push_back(*found->second.argument);
     }
     started_ = true;
     visitor_.arguments(id, values);
@@ -123,16 +302,27 @@ class PtThreadTeller {
 
   void instructions(const llvm::BasicBlock& block) {
     for (const llvm::Instruction& instruction : block) {
-      if (stopped_) return;
+      if (stopped_ || unwinding_) return;
       if (paths_.plan_.logged(instruction) != 0 && !told_at_entry(instruction)) {
         if (const auto* object = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
           visitor_.value(instruction, stack_object(*object) & UINT32_MAX);
         else
-          return trouble(fmt::format("a value that no trace holds: {}", source_place(instruction).text()));
+          visitor_.lost_value(instruction);
         continue;
       }
       if (const auto* one = llvm::dyn_cast<llvm::CallBase>(&instruction)) call(*one);
     }
+  }
+
+  // ---- calls
+
+  // Code that ran outside, though the program has it: a function without machine code, or what was put in the
+  // place of a call.
+  bool is_of_model(const llvm::Instruction& instruction) const {
+    if (blind_ || !has_code(*instruction.getFunction())) return true;
+    for (const llvm::DILocation* at = instruction.getDebugLoc(); at != nullptr; at = at->getInlinedAt())
+      if (at->getFilename().starts_with("<library model>")) return true;
+    return false;
   }
 
   void call(const llvm::CallBase& call) {
@@ -141,29 +331,21 @@ class PtThreadTeller {
     const ProgramStep* step = peek();
     switch (plan.kind) {
       case CallPlan::Kind::inside:
+        if (blind_) return model_function(*plan.info.callee, EnteredBy::call);
+        if (step != nullptr && step->kind == Kind::enter && step->what == plan.info.callee)
+          return traced_function(*step);
+        if (!has_code(*plan.info.callee)) return call_model(call, *plan.info.callee, EnteredBy::call);
         if (step == nullptr) return stop();
-        if (step->kind != Kind::enter || step->what != plan.info.callee)
-          return trouble(
-              fmt::format("{} ran outside of the program: heddle's model of it has no path in the trace",
-                          readable_name(*plan.info.callee)));
-        return function(*step);
+        return trouble(fmt::format("{} was not seen where it is called", readable_name(*plan.info.callee)));
       case CallPlan::Kind::pointer:
-        if (step == nullptr) return stop();
-        if (step->kind == Kind::enter) {
-          ProgramStep entered = *step;
-          entered.by = EnteredBy::pointer;
-          return function(entered);
-        }
-        if (!at(Kind::call, call)) return trouble("a call through a pointer that is not in the trace");
-        return trouble(fmt::format("a call through a pointer leads outside: {}", source_place(call).text()));
+        return call_pointer(call);
       case CallPlan::Kind::quiet:
         if (at(Kind::call, call)) {
+          note_outside();
           ++next_;
-          if (at(Kind::back, call))
-            ++next_;
-          else
-            stop();
-        } else if (step == nullptr) {
+          come_back(call);
+          note_return();
+        } else if (step == nullptr && !is_of_model(call)) {
           stop();
         }
         return;
@@ -172,53 +354,182 @@ class PtThreadTeller {
     }
   }
 
-  void loud_call(const llvm::CallBase& call, const CallPlan& plan) {
-    if (peek() == nullptr) return stop();  // it did not come so far
+  // Behind what a call that leads outside has called.
+  void come_back(const llvm::CallBase& call) {
+    while (!stopped_ && !unwinding_ && peek() != nullptr && peek()->kind == Kind::enter) {
+      ProgramStep entered = *peek();
+      entered.by = EnteredBy::callback;
+      traced_function(entered);
+    }
+    if (stopped_ || unwinding_) return;
+    if (at(Kind::back, call)) {
+      ++next_;
+    } else if (peek() != nullptr && peek()->kind == Kind::landed) {
+      unwinding_ = true;
+    } else {
+      in_call_ = peek() == nullptr;
+      stop();
+    }
+  }
+
+  // Behind what a call that came back did.
+  void note_return() {
+    if (!stopped_ && !unwinding_ && next_ > 0 && path_.steps[next_ - 1].kind == Kind::back)
+      note_core(path_.steps[next_ - 1]);
+  }
+
+  // A function that has no code of its own ran: what the library did instead is known from the model.
+  void call_model(const llvm::CallBase& call, const llvm::Function& callee, EnteredBy by) {
     const bool seen = at(Kind::call, call);
     if (seen) ++next_;
-    if (!seen && plan.sync != HEDDLE_SYNC_none)
+    if (peek() == nullptr && !seen && !is_of_model(call)) return stop();
+    note_outside();
+    const bool before = std::exchange(in_model_, true);
+    // What a library calls, it may call in another order than the model, and more or less often.
+    const bool was_blind = blind_;
+    if (const std::optional<size_t> back = seen ? back_behind_callbacks(call) : std::nullopt) {
+      next_ = *back;
+      blind_ = true;
+    }
+    model_function(callee, by);
+    blind_ = was_blind;
+    in_model_ = before;
+    if (stopped_ || unwinding_ || !seen) return;
+    if (at(Kind::back, call))
+      ++next_;
+    else
+      peek() == nullptr ? stop() : trouble(fmt::format("{} did not come back", readable_name(callee)));
+  }
+
+  // The step with which the call comes back, if it has called functions of the program.
+  std::optional<size_t> back_behind_callbacks(const llvm::CallBase& call) {
+    size_t at = next_;
+    while (at < path_.steps.size() && path_.steps[at].kind == Kind::enter) at = behind_[at];
+    if (at == next_ || at >= path_.steps.size() || path_.steps[at].kind != Kind::back ||
+        path_.steps[at].what != &call)
+      return std::nullopt;
+    return at;
+  }
+
+  void call_pointer(const llvm::CallBase& call) {
+    const ProgramStep* step = peek();
+    if (blind_) {
+      const llvm::Function* known = values_ != nullptr ? values_->called_function(call) : nullptr;
+      if (known != nullptr && !known->isDeclaration()) return model_function(*known, EnteredBy::pointer);
+      return visitor_.returned(call, {});
+    }
+    if (step != nullptr && step->kind == Kind::enter) {
+      ProgramStep entered = *step;
+      entered.by = EnteredBy::pointer;
+      return traced_function(entered);
+    }
+    const llvm::Function* callee = values_ != nullptr ? values_->called_function(call) : nullptr;
+    if (callee != nullptr && !callee->isDeclaration() && !has_code(*callee))
+      return call_model(call, *callee, EnteredBy::pointer);
+    if (at(Kind::call, call)) {
+      note_outside();
+      ++next_;
+      come_back(call);
+      if (!stopped_ && !unwinding_) visitor_.returned(call, {});
+      note_return();
+      return;
+    }
+    if (is_of_model(call)) return visitor_.returned(call, {});
+    if (step == nullptr) return stop();
+    trouble("a call through a pointer that is not in the trace");
+  }
+
+  static bool may_wait(SyncKind kind) {
+    switch (kind) {
+      case HEDDLE_SYNC_mutex_lock:
+      case HEDDLE_SYNC_cond_wait:
+      case HEDDLE_SYNC_cond_timedwait:
+      case HEDDLE_SYNC_cond_wait_cxx:
+      case HEDDLE_SYNC_thread_join:
+      case HEDDLE_SYNC_thread_join_cxx:
+      case HEDDLE_SYNC_rwlock_rdlock:
+      case HEDDLE_SYNC_rwlock_wrlock:
+      case HEDDLE_SYNC_sem_wait:
+      case HEDDLE_SYNC_barrier_wait:
+      case HEDDLE_SYNC_once:
+      case HEDDLE_SYNC_guard_acquire:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void loud_call(const llvm::CallBase& call, const CallPlan& plan) {
+    const bool of_model = is_of_model(call);
+    if (peek() == nullptr && !of_model) return stop();  // it did not come so far
+    const bool seen = at(Kind::call, call);
+    const uint64_t left = seen ? peek()->tsc : 0;
+    if (seen) ++next_;
+    if (!seen && plan.sync != HEDDLE_SYNC_none && !of_model)
       return trouble(fmt::format("a call that is not in the trace: {}", source_place(call).text()));
     if (plan.returns_twice)
       return trouble(fmt::format("setjmp is not followed: {}", source_place(call).text()));
+    note_outside();
     if (plan.sync != HEDDLE_SYNC_none) {
       SyncEntry entry{.kind = plan.sync};
+      if (seen) entry.tsc = left;
       for (const int number : plan.info.effects->sync_objects) {
-        const auto object = argument(call, static_cast<unsigned>(number));
-        if (!object && plan.sync != HEDDLE_SYNC_thread_create)
+        const bool must = plan.sync != HEDDLE_SYNC_thread_create;
+        const auto object = argument(call, static_cast<unsigned>(number), must);
+        if (!object && must)
           return trouble(
               fmt::format("the object of a synchronisation call is not known: {}", source_place(call).text()));
         if (entry.objects < entry.object.size()) entry.object[entry.objects++] = object.value_or(0);
       }
       visitor_.synchronises(call, entry);
       if (plan.sync == HEDDLE_SYNC_thread_create) make_thread(call, plan);
+      if (!seen && peek() == nullptr && may_wait(plan.sync)) {  // the last thing that it did
+        in_call_ = true;
+        return stop();
+      }
     }
-    while (seen && !stopped_ && peek() != nullptr && peek()->kind == Kind::enter) function(*peek());
-    if (stopped_) return;
-    if (seen && !at(Kind::back, call)) {
-      in_call_ = peek() == nullptr;
-      return stop();
+    if (seen) {
+      come_back(call);
+    } else if (call.doesNotReturn()) {
+      if (peek() != nullptr && peek()->kind == Kind::landed)
+        unwinding_ = true;
+      else
+        stop();
+    } else if (plan.sync == HEDDLE_SYNC_once) {
+      while (!stopped_ && !unwinding_ && peek() != nullptr && peek()->kind == Kind::enter) {
+        ProgramStep entered = *peek();
+        entered.by = EnteredBy::callback;
+        traced_function(entered);
+      }
     }
-    if (seen) ++next_;
+    if (stopped_ || unwinding_) return;
     // Arguments can be asked for up to here.
     std::vector<uint64_t> sizes;
     for (const WrittenRange& range : plan.ranges) sizes.push_back(extent_of(call, range.effect->extent));
-    visitor_.returned(call, {.result = result_of(call, plan)});
+    ReturnedEntry entry{.result = result_of(call, plan)};
+    if (seen && plan.sync != HEDDLE_SYNC_none) entry.tsc = path_.steps[next_ - 1].tsc;
+    visitor_.returned(call, entry);
     tell_written(call, plan, sizes);
+    if (seen) note_return();
   }
 
-  std::optional<uint64_t> argument(const llvm::CallBase& call, unsigned number) {
+  std::optional<uint64_t> argument(const llvm::CallBase& call, unsigned number, bool settle = false) {
     if (values_ == nullptr) return 0;  // nobody asks for more than the way
-    return values_->argument_of(call, number);
+    return settle ? values_->settled_argument(call, number) : values_->argument_of(call, number);
   }
 
   void make_thread(const llvm::CallBase& call, const CallPlan& plan) {
     const std::vector<size_t>& children = paths_.threads_[thread_].children;
     if (made_ >= children.size()) return;
     const size_t child = children[made_++];
-    if (plan.info.effects->sync_objects.size() == 3 && values_ != nullptr) {
-      const auto value = argument(call, static_cast<unsigned>(plan.info.effects->sync_objects[2]));
+    const std::vector<int>& objects = plan.info.effects->sync_objects;
+    if (objects.size() == 3 && values_ != nullptr) {
+      PtPaths::Start start{.argument = argument(call, static_cast<unsigned>(objects[2]))};
+      const auto* routine = llvm::dyn_cast<llvm::Function>(
+          call.getArgOperand(static_cast<unsigned>(objects[1]))->stripPointerCasts());
+      if (routine != nullptr && !routine->isDeclaration() && !has_code(*routine)) start.routine = routine;
       const std::lock_guard lock(paths_.mutex_);
-      paths_.start_arguments_[child] = value;
+      paths_.starts_[child] = start;
     }
     handle_ = PtAddresses::thread_pointer(child);
     visitor_.child(made_);
@@ -237,11 +548,20 @@ class PtThreadTeller {
       return allocate(call, *effects);
     // A status; what pthread_getspecific gives is not one.
     if (plan.sync == HEDDLE_SYNC_none || !call.getType()->isIntegerTy()) return std::nullopt;
-    return branch_says_failed(call, plan) ? failed_result(plan.sync) : 0;
+    if (branch_says_failed(call, plan)) return failed_result(plan);
+    if (plan.sync == HEDDLE_SYNC_futex) return std::nullopt;  // how many were woken
+    return 0;
   }
 
-  static uint64_t failed_result(SyncKind kind) {
-    switch (kind) {
+  static uint64_t failed_result(const CallPlan& plan) {
+    if (plan.info.callee != nullptr) {  // codes of <threads.h>
+      const llvm::StringRef name = plan.info.callee->getName();
+      if (name == "mtx_trylock") return 1;
+      if (name == "mtx_timedlock" || name == "cnd_timedwait") return 4;
+    }
+    switch (plan.sync) {
+      case HEDDLE_SYNC_futex:
+        return UINT64_MAX;
       case HEDDLE_SYNC_barrier_wait:
         return UINT32_MAX;  // the one that is told so
       case HEDDLE_SYNC_sem_trywait:
@@ -257,25 +577,17 @@ class PtThreadTeller {
     }
   }
 
-  // The result is compared with a constant, and the next block is known.
-  bool branch_says_failed(const llvm::CallBase& call, const CallPlan& plan) const {
-    const uint64_t other = failed_result(plan.sync);
-    const ProgramStep* step = peek();
-    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(call.getParent()->getTerminator());
-    if (step == nullptr || step->kind != Kind::block || branch == nullptr || !branch->isConditional())
-      return false;
-    const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
-    const auto* constant =
-        compare != nullptr ? llvm::dyn_cast<llvm::ConstantInt>(compare->getOperand(1)) : nullptr;
-    if (constant == nullptr || compare->getOperand(0) != &call ||
-        branch->getSuccessor(0) == branch->getSuccessor(1))
-      return false;
-    const bool taken = branch->getSuccessor(0) == step->what;
-    const auto holds = [&](uint64_t value) {
-      return llvm::ICmpInst::compare(llvm::APInt(64, value).zextOrTrunc(constant->getBitWidth()),
-                                     constant->getValue(), compare->getPredicate());
-    };
-    return holds(0) != taken && holds(other) == taken;
+  // The blocks behind the call allow that only.
+  bool branch_says_failed(const llvm::CallBase& call, const CallPlan& plan) {
+    constexpr size_t kFar = 16;
+    std::vector<const llvm::BasicBlock*> blocks;
+    for (size_t at = next_; at < path_.steps.size() && blocks.size() < kFar;) {
+      const ProgramStep& step = path_.steps[at];
+      if (step.kind == Kind::leave || step.kind == Kind::landed) break;
+      if (step.kind == Kind::block) blocks.push_back(&step.as<llvm::BasicBlock>());
+      at = step.kind == Kind::enter ? behind_[at] : at + 1;
+    }
+    return !path_allows(call, 0, blocks) && path_allows(call, failed_result(plan), blocks);
   }
 
   // Every block has a place of its own, with room around it.
@@ -337,7 +649,17 @@ class PtThreadTeller {
   PathVisitor& visitor_;
   CallValues* values_;
   size_t next_ = 0, made_ = 0;
+  std::vector<size_t> behind_;  // by step, of those that enter functions: the first behind their ends
+  llvm::DenseMap<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>,
+                 std::vector<const llvm::BasicBlock*>>
+      ways_;
+  uint32_t depth_ = 0;
+  uint32_t core_ = PathVisitor::kAnyCore - 1;
+  uint64_t core_since_ = 0;
   bool stopped_ = false, in_call_ = false, started_ = false;
+  bool in_model_ = false;   // what runs is not in the path
+  bool blind_ = false;      // nor what it calls
+  bool unwinding_ = false;  // an exception is on its way
   uint64_t heap_ = 0, stack_ = 0, handle_ = 0;
   DecodeEnd end_;
 };
@@ -357,6 +679,16 @@ class PtPathSource : public PathSource {
 };
 
 }  // namespace
+
+PtPaths::PtPaths(const Program& program, const RecordPlan& plan, std::vector<Thread> threads, Blocks named,
+                 unsigned arguments)
+    : program_(program),
+      plan_(plan),
+      threads_(std::move(threads)),
+      named_(std::move(named)),
+      arguments_(arguments) {
+  for (const llvm::BasicBlock* block : named_) with_code_.insert(block->getParent());
+}
 
 std::shared_ptr<PathSource> PtPaths::source(size_t thread) {
   return std::make_shared<PtPathSource>(*this, thread);

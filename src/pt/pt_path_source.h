@@ -6,7 +6,15 @@
 // unknown, but for those that the effects table or the path tells: allocations succeed, a lock that is not only
 // tried is taken, a thread that ran was made. Whether a lock that was tried was taken is read off the branch
 // behind it.
+//
+// Where the path has no blocks, whoever follows it says where the thread went: through silent blocks
+// (program_path.h), and through library models, whose functions ran outside as far as the trace can tell
+// (program/library_models.h). What decides there may be an expression; then its likely value does
+// (symex/likely_values.h).
 #pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 
 #include <map>
 #include <memory>
@@ -40,8 +48,10 @@ class PtPaths {
     uint64_t begin_tsc = 0, end_tsc = 0;  // end 0: it had not ended
     std::vector<size_t> children;         // in the order in which it made them
   };
-  PtPaths(const Program& program, const RecordPlan& plan, std::vector<Thread> threads, unsigned arguments)
-      : program_(program), plan_(plan), threads_(std::move(threads)), arguments_(arguments) {}
+  // `named`: the blocks that are not silent.
+  using Blocks = llvm::DenseSet<const llvm::BasicBlock*>;
+  PtPaths(const Program& program, const RecordPlan& plan, std::vector<Thread> threads, Blocks named,
+          unsigned arguments);
 
   const std::vector<Thread>& threads() const { return threads_; }
   std::shared_ptr<PathSource> source(size_t thread);  // must not outlive this
@@ -51,9 +61,15 @@ class PtPaths {
   const Program& program_;
   const RecordPlan& plan_;
   std::vector<Thread> threads_;
+  Blocks named_;
+  llvm::DenseSet<const llvm::Function*> with_code_;
   unsigned arguments_;
   std::mutex mutex_;
-  std::map<size_t, std::optional<uint64_t>> start_arguments_;  // of threads, as their makers said
+  struct Start {
+    const llvm::Function* routine = nullptr;  // null: it is in the path
+    std::optional<uint64_t> argument;
+  };
+  std::map<size_t, Start> starts_;  // of threads, as their makers said
 };
 
 }  // namespace heddle

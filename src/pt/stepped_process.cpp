@@ -214,15 +214,4 @@ std::vector<PerfMapping> SteppedProcess::mappings() const {
   return out;
 }
 
-bool SteppedProcess::is_default_action(int signal) const {
-  std::ifstream in(fmt::format("/proc/{}/status", pid_));
-  for (std::string line; std::getline(in, line);) {
-    uint64_t mask = 0;
-    if (std::sscanf(line.c_str(), "SigCgt: %lx", &mask) == 1 ||
-        std::sscanf(line.c_str(), "SigIgn: %lx", &mask) == 1)
-      if ((mask >> (signal - 1) & 1) != 0) return false;
-  }
-  return signal != SIGCHLD && signal != SIGURG && signal != SIGWINCH && signal != SIGCONT;
-}
-
 }  // namespace heddle

@@ -52,7 +52,6 @@ class SteppedProcess {
   void forget_code() { code_.clear(); }
   std::vector<PerfMapping> mappings() const;                     // executable ones
   const std::string& executable() const { return executable_; }  // as the kernel names it
-  bool is_default_action(int signal) const;
 
  private:
   SteppedProcess() = default;

@@ -65,6 +65,16 @@ std::vector<Stretch> stretches_of(const PerfFile& file) {
   return out;
 }
 
+// Between two timing packets time stands still: the order on a core remains.
+void sort_by_time(std::vector<PtSpan>& spans) {
+  std::vector<std::pair<uint64_t, size_t>> order;
+  for (size_t i = 0; i < spans.size(); ++i) order.emplace_back(spans[i].begin_tsc, i);
+  std::ranges::sort(order);
+  std::vector<PtSpan> sorted;
+  for (const auto& [tsc, number] : order) sorted.push_back(std::move(spans[number]));
+  spans = std::move(sorted);
+}
+
 class Decoder {
  public:
   Decoder(const PerfFile& file, uint32_t pid, const PtImageOptions& options)
@@ -80,7 +90,7 @@ class Decoder {
                    .why = "the kernel of the recorded machine is too old, or its TSC is not stable"};
     HEDDLE_TRY(load_image());
     for (const Stretch& stretch : stretches_of(file_)) decode(stretch);
-    for (auto& [tid, thread] : out_.threads) std::ranges::sort(thread.spans, {}, &PtSpan::begin_tsc);
+    for (auto& [tid, thread] : out_.threads) sort_by_time(thread.spans);
     end_paths_at_gaps();
     return std::move(out_);
   }

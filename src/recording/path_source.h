@@ -14,6 +14,12 @@ class CallValues {
   virtual ~CallValues() = default;
   // Of a call that the thread is about to make. Nothing: not known, or an expression.
   virtual std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) = 0;
+  // The same; of an expression its likely value, which it has to have from then on.
+  virtual std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number) = 0;
+  // Where the block leads that the thread is in, or likely leads. Null: nothing says.
+  virtual const llvm::BasicBlock* next_block(const llvm::BasicBlock& block) = 0;
+  // Where a call through a pointer leads. Null: not to a function of the program, or nobody knows.
+  virtual const llvm::Function* called_function(const llvm::CallBase& call) = 0;
 };
 
 class PathSource {

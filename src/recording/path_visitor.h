@@ -62,6 +62,12 @@ class PathVisitor {
   // A logged value; of a stack object the lower bytes of its address.
   virtual void value(const llvm::Instruction&, uint64_t /*value*/) {}
 
+  // What follows ran on this core, from then on (a time stamp); what is in the block that was told last may
+  // have been before or after. kAnyCore: nobody knows where, as of code outside.
+  static constexpr uint32_t kAnyCore = UINT32_MAX;
+  virtual void runs_on(uint32_t /*core*/, uint64_t /*tsc*/) {}
+  virtual void lost_value(const llvm::Instruction&) {}  // one that is logged elsewhere, and that nobody knows
+
   // ---- calls that leave the program
   virtual void synchronises(const llvm::CallBase&, const SyncEntry&) {}
   virtual void calls_outside(const llvm::CallBase&, uint64_t /*target*/) {}  // through a pointer

@@ -70,9 +70,17 @@ struct Problem {
   std::vector<OrderFact> facts;
   std::vector<ReadsFrom> refuted;  // no order with all sources of one of these (solve/reads_from.h)
 
+  // What the cores tell (Trace::core_order) is right whatever the clocks miss, but for how events were matched
+  // with spans of time: it is given up with them.
   void use(const ClockUse& use) {
     clocks = use.clocks;
     clock_slack = use.slack;
+    std::erase_if(facts, [](const OrderFact& fact) { return fact.origin == OrderFact::Origin::core; });
+    if (!use.clocks || model == MemoryModel::pso) return;
+    for (const OrderOnCore& order : trace->core_order)
+      facts.push_back({.before = {order.before_thread, order.before},
+                       .after = {order.after_thread, order.after},
+                       .origin = OrderFact::Origin::core});
   }
   const Event& event(EventRef ref) const { return trace->threads[ref.thread].events[ref.event]; }
 };

@@ -9,7 +9,11 @@
 namespace heddle {
 
 SmtEncoding::SmtEncoding(const Problem& problem, SmtSolver& solver, std::function<bool()> should_end)
-    : problem_(problem), solver_(solver), should_end_(std::move(should_end)), needs_(problem) {
+    : problem_(problem),
+      solver_(solver),
+      should_end_(std::move(should_end)),
+      needs_(problem),
+      known_(problem, needs_) {
   for (const ThreadTrace& thread : problem.trace->threads) {
     reads_.emplace_back(thread.events.size());
     values_.emplace_back(thread.pool.size());

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "smt/smt_solver.h"
+#include "solve/known_order.h"
 #include "solve/order_needs.h"
 #include "solve/problem.h"
 #include "solve/smt_objects.h"
@@ -35,6 +36,11 @@ class SmtEncoding {
   bool encode_preemptions();  // what the bound is about, behind encode()
   SmtTerm at_most_preemptions(unsigned count);
   bool is_approximated() const { return approximated_; }
+  // Of Φrw: orders between a write that is read and another one, and how many there would be without facts.
+  struct ReadWriteCounts {
+    uint64_t constraints = 0, without_facts = 0;
+  };
+  const ReadWriteCounts& read_write_counts() const { return counts_; }
   // requires: the solver's last answer was satisfiable
   std::vector<OrderItem> order();
 
@@ -87,6 +93,10 @@ class SmtEncoding {
   void make_read(EventRef ref);
   void encode_read(EventRef ref, const std::map<size_t, std::vector<Write>>& writes);
   std::vector<Write> candidates(EventRef ref, const std::vector<Write>& writes) const;
+  bool is_known_before(EventRef a, EventRef b) const;
+  void drop_overwritten(EventRef ref, std::vector<Write>& writes) const;
+  std::vector<EventRef> next_on_each(const std::vector<Write>& writes, EventRef after) const;
+  bool follows_by_facts(EventRef read, const std::vector<EventRef>& next, EventRef other) const;
   Value read_piece(EventRef ref, size_t piece, const std::vector<Write>& writes);
   std::vector<size_t> pieces_of(EventRef ref) const;
   SmtTerm address_of(EventRef ref);
@@ -113,6 +123,8 @@ class SmtEncoding {
   SmtSolver& solver_;
   std::function<bool()> should_end_;
   OrderNeeds needs_;
+  KnownOrder known_;
+  ReadWriteCounts counts_;
   std::string refusal_;
   bool approximated_ = false;
   std::vector<std::vector<Moment>> moments_;

@@ -30,11 +30,16 @@ class SmtEngine : public Engine {
       ++queries;
       return solver.check(bound, should_end);
     };
+    const auto statistics = [&]() -> std::map<std::string, uint64_t> {
+      return {{"queries", queries},
+              {"read-write constraints", encoding.read_write_counts().constraints},
+              {"read-write constraints without facts", encoding.read_write_counts().without_facts}};
+    };
     switch (ask()) {
       case SmtSolver::Answer::unknown:
-        return {.why = limits.reached() ? "out of time" : "the solver gave up"};
+        return {.why = limits.reached() ? "out of time" : "the solver gave up", .statistics = statistics()};
       case SmtSolver::Answer::unsatisfiable:
-        if (bound.empty()) return {.verdict = SolveVerdict::impossible};
+        if (bound.empty()) return {.verdict = SolveVerdict::impossible, .statistics = statistics()};
         return {.why = fmt::format("there is no order with {} preemptions or fewer", *limits.most_preemptions)};
       case SmtSolver::Answer::satisfiable:
         if (!take(problem, encoding, answer))
@@ -50,11 +55,11 @@ class SmtEngine : public Engine {
       const SmtSolver::Answer fewer = ask();
       if (fewer == SmtSolver::Answer::unsatisfiable) continue;
       if (fewer == SmtSolver::Answer::satisfiable && take(problem, encoding, answer)) break;
-      answer.statistics = {{"queries", queries}};
+      answer.statistics = statistics();
       return answer;  // undecided whether it can be fewer
     }
     answer.fewest = true;
-    answer.statistics = {{"queries", queries}};
+    answer.statistics = statistics();
     return answer;
   }
 

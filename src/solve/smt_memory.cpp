@@ -152,6 +152,47 @@ std::vector<SmtEncoding::Write> SmtEncoding::candidates(EventRef ref, const std:
   return out;
 }
 
+// Facts order what is carried out, so they say when a write becomes visible only if that is when it is carried
+// out; and which memory it touches must be known.
+bool SmtEncoding::is_known_before(EventRef a, EventRef b) const {
+  return !is_buffered(a) && !is_buffered(b) && known_.is_before(a, b);
+}
+
+// Writes that come after the read, and those that another one overwrites before it, are not read.
+void SmtEncoding::drop_overwritten(EventRef ref, std::vector<Write>& writes) const {
+  std::vector<Write> out;
+  for (const Write& write : writes) {
+    const bool later = is_known_before(ref, write.event);
+    const bool overwritten = std::ranges::any_of(next_on_each(writes, write.event),
+                                                 [&](EventRef other) { return is_known_before(other, ref); });
+    if (!later && !overwritten) out.push_back(write);
+  }
+  writes = std::move(out);
+}
+
+// Of each thread the first write that is known to come behind.
+std::vector<EventRef> SmtEncoding::next_on_each(const std::vector<Write>& writes, EventRef after) const {
+  std::vector<EventRef> out;  // writes of a thread are in program order
+  std::vector<bool> has(threads());
+  for (const Write& write : writes) {
+    if (has[write.event.thread] || event(write.event).address_expression ||
+        !is_known_before(after, write.event))
+      continue;
+    has[write.event.thread] = true;
+    out.push_back(write.event);
+  }
+  return out;
+}
+
+// A write is read, so another one must not come between (algorithm 12). That is so already if it is known to
+// come before; and if it comes behind one that comes behind the one that is read, it is enough to keep that one
+// out.
+bool SmtEncoding::follows_by_facts(EventRef read, const std::vector<EventRef>& next, EventRef other) const {
+  return is_known_before(other, read) || std::ranges::any_of(next, [&](EventRef between) {
+           return between != other && is_known_before(between, other);
+         });
+}
+
 SmtEncoding::Value SmtEncoding::read_piece(EventRef ref, size_t piece, const std::vector<Write>& writes) {
   const unsigned width = pieces_[piece].size * 8;
   const std::string name = fmt::format("{}.{}.{}", ref.thread, ref.event, pieces_[piece].address);
@@ -181,9 +222,12 @@ SmtEncoding::Value SmtEncoding::read_piece(EventRef ref, size_t piece, const std
   const SmtTerm from_memory = solver_.all({read.done, none_in_buffer});
   for (size_t i = 0; i < writes.size(); ++i) {
     std::vector<SmtTerm> last = {from_memory, in_memory[i]};
-    for (size_t k = 0; k < writes.size(); ++k)
-      if (k != i)
-        last.push_back(solver_.any({solver_.no(in_memory[k]), is_before(writes[k].moment, writes[i].moment)}));
+    const std::vector<EventRef> next = next_on_each(writes, writes[i].event);
+    for (size_t k = 0; k < writes.size(); ++k) {
+      if (k == i || follows_by_facts(writes[i].event, next, writes[k].event)) continue;
+      last.push_back(solver_.any({solver_.no(in_memory[k]), is_before(writes[k].moment, writes[i].moment)}));
+      ++counts_.constraints;
+    }
     solver_.require(solver_.implies(solver_.all(last), is(written(writes[i].event, piece))));
   }
   const SmtTerm untouched = solver_.all({from_memory, solver_.no(solver_.any(in_memory))});
@@ -205,8 +249,11 @@ void SmtEncoding::encode_read(EventRef ref, const std::map<size_t, std::vector<W
   std::vector<SmtTerm> certain;
   for (const size_t piece : pieces_of(ref)) {
     const auto of_piece = writes.find(piece);
-    const Value part = read_piece(
-        ref, piece, of_piece == writes.end() ? std::vector<Write>{} : candidates(ref, of_piece->second));
+    std::vector<Write> seen =
+        of_piece == writes.end() ? std::vector<Write>{} : candidates(ref, of_piece->second);
+    if (!seen.empty()) counts_.without_facts += seen.size() * (seen.size() - 1);
+    drop_overwritten(ref, seen);
+    const Value part = read_piece(ref, piece, seen);
     const SmtTerm touched = touches(ref, piece);
     certain.push_back(solver_.any({solver_.no(touched), part.certain}));
     if (!accessed.address_expression) {

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "symex/code.h"
+#include "symex/core_stays.h"
+#include "symex/likely_values.h"
 #include "symex/memory.h"
 #include "symex/shared_bytes.h"
 #include "symex/variadic.h"
@@ -69,11 +71,15 @@ class SymbolicMachine {
     Blocks blocks;
     std::set<uint64_t> unwritten;  // shared bytes that are read and that nobody may have written
     bool releases = true;          // all of them were seen
+    LikelyWrites likely;
   };
   SymbolicMachine(CodeCache& code, SymbolicMemory memory, const Known& known, ApproximationList& approximations,
                   uint32_t thread);
 
   bool misses_release = false;  // of which the address is an expression
+  std::vector<CoreStay> stays;
+  std::optional<LikelyValues> likely;  // if somebody may ask for them
+  bool asked_likely = false;
 
   CodeCache& code;
   ThreadTrace trace;
@@ -139,6 +145,9 @@ class SymbolicMachine {
   std::vector<std::optional<uint64_t>> caught;  // those that are being handled, the newest last
 
   // ---- memory
+  // The value of a scalar; of an expression its likely value, if there is one.
+  std::optional<uint64_t> likely_value(const Cell& cell);
+  void begin_likely() { likely.emplace(trace.pool, known_.likely, thread_); }
   // What is there, in the cells of a type.
   void load(uint64_t address, const ValueLayout& type, Cell* to, const Op& op);
   void store(uint64_t address, const ValueLayout& type, const Cell* from, const Op& op);
@@ -225,6 +234,9 @@ class SymbolicMachine {
   void set_leaves(const ValueLayout& type, Expr whole, Cell* to);
   void share_whole(uint64_t address, uint64_t size);
   bool has_inherited(uint64_t address, unsigned bytes);
+  // What the event that was added last likely reads; from there, or from an address that likely is `at`.
+  void note_likely_read(std::optional<uint64_t> at, unsigned bytes);
+  std::optional<uint64_t> likely_bytes(uint64_t at, unsigned bytes);
   void note_unwritten(uint64_t address, uint64_t size);
   bool is_too_long(uint64_t to, uint64_t size);
   bool copy_own(uint64_t to, uint64_t from, uint64_t size);

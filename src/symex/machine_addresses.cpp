@@ -158,6 +158,7 @@ void SymbolicMachine::load(Expr address, const ValueLayout& type, Cell* to, cons
     return set_leaves(type, unknown(bytes * 8, "what is at an address that is not known"), to);
   }
   symbolic_event(EventKind::read, address, bytes, op);
+  note_likely_read(likely ? likely->value(address) : std::nullopt, bytes);
   set_leaves(type, pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8), to);
 }
 
@@ -179,6 +180,7 @@ Expr SymbolicMachine::update(Expr address, unsigned bits, const Op& op,
     return old;
   }
   symbolic_event(EventKind::update, address, bytes, op);
+  note_likely_read(likely ? likely->value(address) : std::nullopt, bytes);
   const auto index = static_cast<uint32_t>(trace.events.size() - 1);
   const Expr old = pool().extract(pool().read(index, bytes * 8), 0, bits);
   trace.events[index].value = pool().zext(change(old), bytes * 8);

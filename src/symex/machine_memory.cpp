@@ -64,6 +64,38 @@ void SymbolicMachine::note_unwritten(uint64_t address, uint64_t size) {
     if (const SymbolicMemory::Byte byte = memory.byte(at); !byte.known) unwritten.insert(at);
 }
 
+std::optional<uint64_t> SymbolicMachine::likely_value(const Cell& cell) {
+  if (!cell.expression) return cell.bits;
+  asked_likely = true;
+  return likely ? likely->value(cell.expression) : std::nullopt;
+}
+
+std::optional<uint64_t> SymbolicMachine::likely_bytes(uint64_t at, unsigned bytes) {
+  uint64_t out = 0;
+  for (unsigned i = 0; i < bytes && i < 8; ++i) {
+    const SymbolicMemory::Byte byte = memory.byte(at + i);
+    uint64_t value = byte.value;
+    if (byte.expression) {
+      const auto whole = likely->value(pool().extract(byte.expression, byte.index * 8u, 8));
+      if (!whole) return std::nullopt;
+      value = *whole;
+    } else if (!byte.known || byte.inherited) {
+      return std::nullopt;
+    }
+    out |= value << 8 * i;
+  }
+  return out;
+}
+
+void SymbolicMachine::note_likely_read(std::optional<uint64_t> at, unsigned bytes) {
+  if (!likely) return;
+  const auto event = static_cast<uint32_t>(trace.events.size() - 1);
+  if (at)
+    likely->read(event, *at, bytes, stamp_, likely_bytes(*at, bytes));
+  else
+    likely->read(event, UINT64_MAX, bytes, stamp_, std::nullopt);
+}
+
 Expr SymbolicMachine::read_event(uint64_t address, unsigned bytes, const Op* op) {
   if (known_.by_handlers.contains(address, bytes)) return unknown(bytes * 8, "what a signal handler writes");
   share_whole(address, bytes);
@@ -72,6 +104,7 @@ Expr SymbolicMachine::read_event(uint64_t address, unsigned bytes, const Op* op)
   event.address = address;
   event.size = bytes;
   if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
+  note_likely_read(address, bytes);
   return pool().read(static_cast<uint32_t>(trace.events.size() - 1), bytes * 8);
 }
 
@@ -82,6 +115,7 @@ void SymbolicMachine::write_event(uint64_t address, Expr value, unsigned bytes, 
   event.size = bytes;
   event.value = value;
   event.direct = op == nullptr || is_library_call(*op->instruction);
+  if (likely) likely->wrote(address, stamp_);
   if (op != nullptr) event.order = static_cast<AccessOrder>(op->order);
 }
 
@@ -166,6 +200,8 @@ Expr SymbolicMachine::update(uint64_t at, unsigned bits, const Op& op,
   event.address = at;
   event.size = bytes;
   event.order = static_cast<AccessOrder>(op.order);
+  note_likely_read(at, bytes);
+  if (likely) likely->wrote(at, stamp_);
   const auto index = static_cast<uint32_t>(trace.events.size() - 1);
   const Expr whole = known_.by_handlers.contains(at, bytes) ? unknown(bytes * 8, "what a signal handler writes")
                                                             : pool().read(index, bytes * 8);

@@ -47,7 +47,7 @@ ProgramImage::ProgramImage(const llvm::Module& module, const ElfFile& variant, u
       found = table.find({!value.hasLocalLinkage(), value.getName().str()});
     return addresses_[&value] = found != table.end() ? found->second : next_unknown += kUnknownStep;
   };
-  for (const llvm::Function& function : module) place(function, symbols);
+  for (const llvm::Function& function : module) functions_[place(function, symbols)] = &function;
   for (const llvm::GlobalVariable& variable : module.globals()) {
     if (variable.isThreadLocal()) {
       place(variable, offsets);
@@ -68,6 +68,10 @@ uint64_t ProgramImage::address_of(const llvm::GlobalValue& value) const {
 
 uint64_t ProgramImage::offset_of(const llvm::GlobalVariable& variable) const {
   return addresses_.lookup(&variable);
+}
+
+const llvm::Function* ProgramImage::function_at(uint64_t address) const {
+  return functions_.lookup(address);
 }
 
 const llvm::GlobalVariable* ProgramImage::variable_at(uint64_t address) const {

@@ -34,6 +34,7 @@ class ProgramImage {
   static bool is_made_up(uint64_t address);
   // glibc's byte that is 1 until the first thread is made, which libstdc++ asks; null: the program does not.
   const llvm::GlobalVariable* single_threaded() const { return single_threaded_; }
+  const llvm::Function* function_at(uint64_t address) const;  // that begins there, or null
   // The variable that the address lies in, or null.
   const llvm::GlobalVariable* variable_at(uint64_t address) const;
   const std::vector<const llvm::GlobalVariable*>& thread_local_variables() const { return thread_locals_; }
@@ -54,6 +55,7 @@ class ProgramImage {
   mutable ValueLayouts layouts_;
   llvm::DenseMap<const llvm::GlobalValue*, uint64_t> addresses_;
   std::map<uint64_t, const llvm::GlobalVariable*> variables_;  // by address
+  llvm::DenseMap<uint64_t, const llvm::Function*> functions_;  // by address
   std::map<uint64_t, std::vector<uint8_t>> memory_;            // by address
   std::vector<const llvm::GlobalVariable*> thread_locals_;
   const llvm::GlobalVariable* single_threaded_;

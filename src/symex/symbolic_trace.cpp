@@ -124,8 +124,10 @@ class Pass {
   // How a log ends must be known before: a thread that was stopped may have been told more blocks than it is
   // sure to have entered. Most were not, so the others are interpreted again when that has come out.
   void interpret(size_t thread) {
+    // Where a path says nothing, what is known of others decides: it may be another one in each pass.
+    if (input_.logs[thread].source != nullptr) ends_[thread].reset();
     std::optional<DecodeEnd>& end = ends_[thread];
-    if (!end && has_failed(thread)) {
+    if (!end && has_failed(thread) && input_.logs[thread].source == nullptr) {
       PathVisitor nobody;
       end = follow(thread, nobody, nullptr);
     }
@@ -133,7 +135,7 @@ class Pass {
       SymbolicMemory before = runs_[thread].memory->snapshot();
       interpret(thread, {.blocks = UINT64_MAX, .certain_blocks = UINT64_MAX});
       end = runs_[thread].end;
-      if (end->certain_blocks == end->blocks) return;
+      if (end->certain_blocks == end->blocks && !has_failed(thread)) return;
       runs_[thread].memory = std::move(before);
     }
     interpret(thread, *end);
@@ -151,6 +153,7 @@ class Pass {
     machine.trace.name = input_.logs[thread].name;
     machine.thread_pointer = log.head().tls;
     machine.stack_high = log.head().stack_high;
+    if (input_.logs[thread].source != nullptr) machine.begin_likely();
     if (run.origin.maker != ThreadOrigin::kNone) machine.add_event(EventKind::start, nullptr);
     if (thread == 0) forget_unwritten(machine);
     for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables()) {
@@ -323,7 +326,8 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     SymbolicMachine::Known next = known;
     next.blocks.clear();
     add_shared(notes, origins, next.shared);
-    bool missed = false, asked = false;
+    bool missed = false, asked = false, guessed = false;
+    next.likely.clear();
     for (const ThreadRun& run : pass.runs()) {
       next.shared.add(run.machine->also_share);
       run.machine->add_objects(next.objects);
@@ -332,11 +336,18 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       next.unwritten.insert(run.machine->unwritten.begin(), run.machine->unwritten.end());
       missed |= run.machine->misses_object();
       asked |= run.machine->asks_for_blocks();
+      guessed |= run.machine->asked_likely;
+      if (run.machine->likely)
+        add_likely_writes(run.machine->trace, static_cast<uint32_t>(&run - pass.runs().data()),
+                          *run.machine->likely, next.likely);
     }
     for (const ThreadRun& run : pass.runs()) share_texts(run.machine->text_ends, known.shared, next.shared);
+    sort_by_time(next.likely);
     const SymbolicMachine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
     for (const auto& [begin, size] : targets) next.shared.add(begin, size);
-    const bool more = next.shared.count() != known.shared.count() || next.releases != known.releases ||
+    constexpr unsigned kMostGuesses = 6;  // passes: guesses need not come to rest
+    const bool more = (guessed && statistics.passes < kMostGuesses && next.likely != known.likely) ||
+                      next.shared.count() != known.shared.count() || next.releases != known.releases ||
                       next.unwritten.size() != known.unwritten.size() ||
                       (missed && next.objects != known.objects) || (asked && next.blocks != known.blocks);
     if (more && statistics.passes < options.most_passes) {
@@ -352,6 +363,13 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       ends.push_back(
           {.trace = run.machine->trace, .pending = run.pending, .finished = run.finished, .exits = run.exits});
     trace.failure = failure_predicate(input.info, ends);
+    std::vector<std::vector<CoreStay>> stays;
+    std::vector<uint32_t> event_counts;
+    for (const ThreadRun& run : pass.runs()) {
+      stays.push_back(run.machine->stays);
+      event_counts.push_back(static_cast<uint32_t>(run.machine->trace.events.size()));
+    }
+    trace.core_order = core_orders(stays, event_counts);
     for (size_t i = 0; i < pass.runs().size(); ++i) {
       ThreadRun& run = pass.runs()[i];
       if (!run.error.empty())

@@ -270,6 +270,25 @@ void ThreadInterpreter::value(const llvm::Instruction& instruction, uint64_t val
   ++machine_.top().next;
 }
 
+void ThreadInterpreter::runs_on(uint32_t core, uint64_t tsc) {
+  if (!active()) return;
+  const auto before = static_cast<uint32_t>(machine_.trace.events.size());
+  if (!machine_.frames.empty() && machine_.top().block != nullptr) advance();
+  machine_.stays.push_back({.core = core,
+                            .tsc = tsc,
+                            .before = before,
+                            .from = static_cast<uint32_t>(machine_.trace.events.size())});
+}
+
+void ThreadInterpreter::lost_value(const llvm::Instruction& instruction) {
+  if (!stand_at(instruction, Stop::value)) return;
+  const Op& op = next_op();
+  if (op.counts) machine_.pass(instruction);
+  machine_.set_unknown(op, fmt::format("the result of {}", instruction.getOpcodeName()));
+  ++machine_.instructions;
+  ++machine_.top().next;
+}
+
 // ---- calls that leave the program
 
 std::optional<uint64_t> ThreadInterpreter::argument(const llvm::CallBase& call, int number) {
@@ -326,7 +345,12 @@ void ThreadInterpreter::returned(const llvm::CallBase& call, const ReturnedEntry
   set_result(call, entry);
   note_catch(call);
   if (entry.error) last_error_ = *entry.error;
-  if (machine_.code.plan().call(call).sets_errno) machine_.set_error(last_error_);
+  if (machine_.code.plan().call(call).sets_errno) {
+    if (machine_.likely && !entry.error)  // a path that comes without values
+      machine_.forget_error();
+    else
+      machine_.set_error(last_error_);
+  }
   if (machine_.code.counts(call)) machine_.pass(call);
   apply_effects(call, entry);
   if (sync)

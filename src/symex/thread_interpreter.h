@@ -70,7 +70,13 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   void returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) override;
   void control_lost(uint64_t certain_blocks) override;
   void end(const DecodeEnd& end) override;
+  void lost_value(const llvm::Instruction& instruction) override;
+  void runs_on(uint32_t core, uint64_t tsc) override;
   std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) override;
+  // ---- likely_ways.cpp
+  std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number) override;
+  const llvm::BasicBlock* next_block(const llvm::BasicBlock& block) override;
+  const llvm::Function* called_function(const llvm::CallBase& call) override;
 
  private:
   void advance();

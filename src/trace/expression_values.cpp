@@ -9,6 +9,17 @@ namespace heddle {
 ExprValues::ExprValues(const ExprPool& pool, size_t events)
     : pool_(&pool), values_(pool.size()), states_(pool.size()), reads_(events), read_states_(events) {}
 
+void ExprValues::grow(size_t events) {
+  if (states_.size() < pool_->size()) {
+    values_.resize(pool_->size());
+    states_.resize(pool_->size());
+  }
+  if (reads_.size() < events) {
+    reads_.resize(events);
+    read_states_.resize(events);
+  }
+}
+
 void ExprValues::set_read(uint32_t event, std::span<const uint64_t> words, bool certain) {
   HEDDLE_CHECK(event < reads_.size() && read_states_[event] == kMissing);
   read_states_[event] = certain ? kCertain : kUncertain;

@@ -21,7 +21,9 @@ class ExprValues {
     uint64_t bits() const { return words[0]; }
   };
 
-  ExprValues(const ExprPool& pool, size_t events);  // the pool outlives this and stays as it is
+  // The pool outlives this, and stays as it is unless grow() is called.
+  ExprValues(const ExprPool& pool, size_t events);
+  void grow(size_t events);  // the pool has more expressions, and there are so many events if not more
 
   // requires: it has none yet; as many words as the read's width needs
   void set_read(uint32_t event, std::span<const uint64_t> words, bool certain);

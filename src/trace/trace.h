@@ -152,6 +152,15 @@ struct ThreadTrace {
   std::string end;                                  // how its recording ends, for people
 };
 
+// The recording knows that one event came before the other: a core was done with the first, and then took up
+// the second's thread (H3, section 6.3.4).
+struct OrderOnCore {
+  uint32_t before_thread = 0, before = 0;
+  uint32_t after_thread = 0, after = 0;
+
+  friend bool operator==(const OrderOnCore&, const OrderOnCore&) = default;
+};
+
 struct Approximation {
   std::string what;
   uint32_t thread = 0, place = 0;
@@ -188,6 +197,7 @@ struct Trace {
   std::string program, identity, policy;
   std::vector<ThreadTrace> threads;     // creators before what they created
   std::map<uint64_t, uint8_t> initial;  // bytes of shared memory before the first event; missing: 0
+  std::vector<OrderOnCore> core_order;  // a fact for SC and TSO: stores leave the core in their order
   std::vector<Approximation> approximations;
   bool exact = true;  // but for these. Else values or accesses may be wrong, and nothing is proved by them
   FailurePredicate failure;

@@ -136,6 +136,13 @@ Result<void> check_trace(const Trace& trace) {
       created[event.address] = true;
     }
   }
+  const auto exists = [&](uint32_t thread, uint32_t event) {
+    return thread < trace.threads.size() && event < trace.threads[thread].events.size();
+  };
+  for (const OrderOnCore& order : trace.core_order)
+    if (!exists(order.before_thread, order.before) || !exists(order.after_thread, order.after))
+      return Error{.what = "the trace does not fit together: an order of a core",
+                   .why = "its events do not exist"};
   for (const Approximation& approximation : trace.approximations)
     if (approximation.thread >= trace.threads.size() ||
         approximation.place >= trace.threads[approximation.thread].places.size())

@@ -85,6 +85,15 @@ void fields(auto& archive, auto& waiting)
   fields(archive, waiting.operation);
 }
 
+void fields(auto& archive, auto& order)
+  requires std::is_same_v<std::remove_cvref_t<decltype(order)>, OrderOnCore>
+{
+  archive(order.before_thread);
+  archive(order.before);
+  archive(order.after_thread);
+  archive(order.after);
+}
+
 constexpr auto kFields = [](auto& archive, auto& value) { fields(archive, value); };
 
 void fields(auto& archive, auto& parts)
@@ -127,6 +136,7 @@ void fields(auto& archive, auto& trace)
   archive(trace.identity);
   archive(trace.policy);
   map_fields(archive, trace.initial);
+  archive.list(trace.core_order, kFields);
   archive.list(trace.approximations, kFields);
   archive(trace.exact);
   archive(trace.failure.kind);

@@ -18,7 +18,7 @@
 
 namespace heddle {
 
-inline constexpr uint32_t kTraceVersion = 3;
+inline constexpr uint32_t kTraceVersion = 4;
 
 Result<void> save_trace(const Trace& trace, const fs::path& path);
 Result<Trace> load_trace(const fs::path& path);

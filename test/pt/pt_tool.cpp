@@ -3,11 +3,17 @@
 //   pt_tool emulate [--cores N] [--seed N] [--all] [--slice N] [--overflow N] [--log FILE] OUT APP ARGS...
 //   pt_tool branches PERF.DATA    as perf script --itrace=b lists them: tid, from, to
 //   pt_tool check PERF.DATA LOG   what each thread executed, decoded, against the log of the emulator
+//   pt_tool fuzz PERF.DATA N [SEED]   decodes N files that were made of it by changing and cutting it
+//   pt_tool speed PERF.DATA N         decodes it N times: instructions per second
+//
+// emulate --end FILE: writes how the program ended as `heddle pt-run` does (pt/traced_end.h).
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <random>
 #include <vector>
 
 #include "base/files.h"
@@ -27,6 +33,7 @@ int emulate_command(int argc, char** argv) {
   EmulatorOptions options;
   int i = 0;
   std::FILE* log = nullptr;
+  std::string end;
   for (; i < argc && std::strncmp(argv[i], "--", 2) == 0; ++i) {
     const std::string name = argv[i];
     if (name == "--all") {
@@ -40,6 +47,8 @@ int emulate_command(int argc, char** argv) {
     if (name == "--slice") options.slice = std::strtoull(value, nullptr, 0);
     if (name == "--overflow") options.overflow_every = std::strtoull(value, nullptr, 0);
     if (name == "--log") log = std::fopen(value, "w");
+    if (name == "--end") end = value;
+    if (name == "--limit") options.time_limit = std::chrono::seconds(std::strtoul(value, nullptr, 0));
   }
   if (i + 2 > argc) return 2;
   const fs::path out = argv[i];
@@ -52,6 +61,9 @@ int emulate_command(int argc, char** argv) {
   if (log != nullptr) std::fclose(log);
   if (!run) return fail(run.error());
   if (const Result<void> written = write_file(out, run->perf_data); !written) return fail(written.error());
+  if (!end.empty())
+    if (const Result<void> written = write_file(end, run->to_json().dump()); !written)
+      return fail(written.error());
   std::printf("pid %d, %lu threads, %lu instructions, exit code %d, failed %d at %lx, %zu bytes\n", run->pid,
               run->threads, run->instructions, run->exit_code, run->failed_tid, run->fault_pc,
               run->perf_data.size());
@@ -182,6 +194,70 @@ int check_command(const char* path, const char* log_path) {
   return wrong == 0 ? 0 : 1;
 }
 
+// Trace data is changed mostly: what comes before it is perf_fuzz's.
+int fuzz_command(const char* path, uint64_t inputs, uint64_t seed) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes) return fail(bytes.error());
+  const Result<PerfFile> whole = parse_perf_file(*bytes, path);
+  if (!whole) return fail(whole.error());
+  uint64_t refused = 0, with_gaps = 0, without = 0, overflows = 0;
+  for (uint64_t i = 0; i < inputs; ++i) {
+    std::mt19937_64 random(seed * 1'000'000'007 + i);
+    std::string changed = *bytes;
+    for (uint64_t changes = 1 + random() % 8; changes != 0 && !whole->traces.empty(); --changes) {
+      const PerfTraceData& data = whole->traces[random() % whole->traces.size()];
+      if (data.bytes.empty() || data.offset + data.bytes.size() > changed.size()) continue;
+      const size_t at = data.offset + random() % data.bytes.size();
+      switch (random() % 4) {
+        case 0:
+          changed[at] = static_cast<char>(changed[at] ^ 1 << random() % 8);
+          break;
+        case 1:
+          changed[at] = static_cast<char>(random());
+          break;
+        case 2:  // an overflow packet
+          changed.replace(at, std::min<size_t>(2, changed.size() - at), "\x02\xf3",
+                          std::min<size_t>(2, changed.size() - at));
+          ++overflows;
+          break;
+        case 3:
+          if (random() % 8 == 0)
+            changed.resize(at);
+          else
+            for (size_t k = at; k < changed.size() && k < at + random() % 64; ++k)
+              changed[k] = static_cast<char>(random());
+          break;
+      }
+    }
+    const Result<PerfFile> file = parse_perf_file(std::move(changed), "input");
+    const Result<PtDecoded> decoded =
+        file ? decode_trace(*file, traced_process(*file).value_or(0)) : Result<PtDecoded>(file.error());
+    if (!decoded)
+      ++refused;
+    else
+      ++(decoded->gaps.empty() ? without : with_gaps);
+  }
+  std::printf("%lu decoded with gaps, %lu without, %lu refused, %lu overflow packets\n", with_gaps, without,
+              refused, overflows);
+  return 0;
+}
+
+int speed_command(const char* path, uint64_t times) {
+  const Result<PerfFile> file = read_perf_file(path);
+  if (!file) return fail(file.error());
+  uint64_t instructions = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (uint64_t i = 0; i < times; ++i) {
+    const Result<PtDecoded> decoded = decode_trace(*file, traced_process(*file).value_or(0));
+    if (!decoded) return fail(decoded.error());
+    instructions += decoded->instructions;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("%lu instructions in %.2f s: %.0f million per second\n", instructions, seconds,
+              static_cast<double>(instructions) / seconds / 1e6);
+  return 0;
+}
+
 }  // namespace
 }  // namespace heddle
 
@@ -189,6 +265,11 @@ int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "emulate") == 0) return heddle::emulate_command(argc - 2, argv + 2);
   if (argc == 3 && std::strcmp(argv[1], "branches") == 0) return heddle::branches_command(argv[2]);
   if (argc == 4 && std::strcmp(argv[1], "check") == 0) return heddle::check_command(argv[2], argv[3]);
+  if (argc >= 4 && std::strcmp(argv[1], "fuzz") == 0)
+    return heddle::fuzz_command(argv[2], std::strtoull(argv[3], nullptr, 0),
+                                argc > 4 ? std::strtoull(argv[4], nullptr, 0) : 1);
+  if (argc == 4 && std::strcmp(argv[1], "speed") == 0)
+    return heddle::speed_command(argv[2], std::strtoull(argv[3], nullptr, 0));
   std::fprintf(stderr, "usage: pt_tool emulate [--cores N] [--seed N] [--all] [--log FILE] OUT APP ARGS...\n");
   return 2;
 }

@@ -1,0 +1,38 @@
+// perf record with Intel PT: the command for this machine, and a run of a program under it.
+//
+// perf starts `heddle pt-run` (cli/verb_import.cpp) in the program's place, which starts the program and writes
+// down how it ended (pt/waited_process.h): perf itself tells the exit code only.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doctor/machine.h"
+#include "pt/traced_end.h"
+
+namespace heddle {
+
+struct HardwarePt {
+  bool snapshot = false;                // keep the last part only, taken when the program ends
+  std::optional<uint64_t> buffer_size;  // of each core, bytes; nothing: perf's own choice
+};
+
+// What goes before the program: perf and its options. Timing packets and address filters as the machine has
+// them.
+std::vector<std::string> perf_record_words(const Machine& machine, const HardwarePt& options,
+                                           const std::filesystem::path& program,
+                                           const std::filesystem::path& output);
+
+struct PerfRun {
+  TracedEnd end;
+  std::string messages;  // perf's own
+};
+// An error says what perf or the machine lacks (doctor/pt.cpp) and what else can be done.
+Result<PerfRun> run_under_perf(const Machine& machine, const HardwarePt& options,
+                               const std::vector<std::string>& command, const std::filesystem::path& output,
+                               std::optional<std::chrono::milliseconds> time_limit, bool output_to_error);
+
+}  // namespace heddle

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Paths recovered from emulated Intel PT against those that instrumentation logged in the same stepped execution: the program is
+compiled with a call in each block (-fsanitize-coverage=trace-pc-guard,no-prune) that logs its number, and stepped; its trace must
+give the same blocks in the same order, for every thread. Numbers of both sides need only belong together one to one.
+
+    check_logged_paths.py BUILD SCRATCH [--levels 0,1,2] [--cores 1,2,4] [--limit SECONDS] PROGRAM...
+"""
+import argparse
+import array
+import os
+import shutil
+import subprocess
+import sys
+
+
+def run(command, timeout, **more):
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout,
+                              **more)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", "takes too long")
+
+
+def compare(logged, recovered, partner):
+    """Of one thread. partner: from logged numbers to recovered ones, of all threads."""
+    for i, (ours, theirs) in enumerate(zip(recovered, logged)):
+        if partner.setdefault(("log", theirs), ours) != ours or partner.setdefault(("pt", ours), theirs) != theirs:
+            return f"block {i} of {len(logged)} differs"
+    # A thread that was killed may have gone into one more block than its log says, or logged one that it died in.
+    if abs(len(logged) - len(recovered)) > 1:
+        return f"{len(recovered)} blocks recovered, {len(logged)} logged"
+    return None
+
+
+def check(args, source, level, cores):
+    name = os.path.basename(source).rsplit(".", 1)[0]
+    app, trace, logs = (os.path.join(args.scratch, each) for each in (name, "trace.data", "logs"))
+    compiler = ["heddle-c++", "-std=c++20"] if source.endswith((".cpp", ".cc")) else ["heddle-cc"]
+    compiled = run([os.path.join(args.build, "bin", compiler[0]), *compiler[1:], f"-O{level}", "-pthread", "-g",
+                    "-fsanitize-coverage=trace-pc-guard,no-prune", os.path.abspath(source), args.logger, "-o", app], 180)
+    if compiled.returncode != 0:
+        return "broken", compiled.stderr[:300]
+    shutil.rmtree(logs, ignore_errors=True)
+    os.makedirs(logs)
+    emulated = run([os.path.join(args.build, "test-tools", "pt_tool"), "emulate", "--cores", cores, "--limit", str(args.limit),
+                    trace, app], args.limit + 60, cwd=args.scratch, env=dict(os.environ, LOG_BLOCKS=logs))
+    if emulated.returncode != 0:
+        return "not recorded", emulated.stderr[:200]
+    paths = run([os.path.join(args.build, "test-tools", "pt_paths"), app, trace], 300)
+    if paths.returncode != 0:
+        return "not recovered", paths.stderr[:200]
+    recovered, troubles = {}, {}
+    for line in paths.stdout.splitlines():
+        words = line.split(None, 2)
+        if words[0] == "trouble":
+            troubles[words[1]] = words[2]
+        else:
+            recovered.setdefault(words[0], []).append(int(words[1]))
+    partner, blocks = {}, 0
+    for tid in sorted(set(os.listdir(logs)) | set(recovered)):
+        logged = array.array("I")
+        if os.path.exists(os.path.join(logs, tid)):
+            with open(os.path.join(logs, tid), "rb") as file:
+                logged.frombytes(file.read())
+        numbers = logged.tolist()
+        while numbers and numbers[-1] == 0:
+            numbers.pop()
+        ours = recovered.get(tid, [])
+        if tid in troubles:  # what there is must be right
+            numbers = numbers[:len(ours)]
+        if problem := compare(numbers, ours, partner):
+            return "differs", f"thread {tid}: {problem}"
+        blocks += len(ours)
+    return ("ends early", "; ".join(sorted(set(troubles.values())))) if troubles else ("same", str(blocks))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("scratch")
+    parser.add_argument("programs", nargs="+")
+    parser.add_argument("--levels", default="0,1,2")
+    parser.add_argument("--cores", default="1,2,4")
+    parser.add_argument("--limit", type=int, default=8)
+    args = parser.parse_args()
+    args.build, args.scratch = os.path.abspath(args.build), os.path.abspath(args.scratch)
+    os.makedirs(args.scratch, exist_ok=True)
+    args.logger = os.path.join(args.scratch, "log_blocks.o")
+    subprocess.run(["clang-19", "-O1", "-fPIC", "-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "log_blocks.c"), "-o",
+                    args.logger], check=True)
+    counts, blocks = {}, 0
+    for source in args.programs:
+        for level in args.levels.split(","):
+            for cores in args.cores.split(","):
+                verdict, text = check(args, source, level, cores)
+                counts[verdict] = counts.get(verdict, 0) + 1
+                if verdict == "same":
+                    blocks += int(text)
+                else:
+                    print(f"{os.path.basename(source)} -O{level} {cores} cores: {verdict}: {text}", flush=True)
+    print(", ".join(f"{counts[each]} {each}" for each in sorted(counts)) + f"; {blocks} blocks")
+    return 1 if set(counts) - {"same", "ends early"} else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
