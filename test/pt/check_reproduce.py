@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs that fail: recorded by emulated Intel PT, reproduced from the trace, replayed 20 times.
 
-    check_reproduce.py BUILD SCRATCH [-O LEVEL] [--cores N] [--time T] [--least N] PROGRAM.c...
+    check_reproduce.py BUILD SCRATCH [-O LEVEL] [--cores N] [--time T] [--least N] PROGRAM.c[=ARGUMENT]...
 
 A program that does not fail within the time is skipped, and said so. --least: how many must be reproduced.
 """
@@ -26,8 +26,9 @@ def first_error(text):
 
 
 def check(args, source):
+    source, _, argument = source.partition("=")
     name = os.path.basename(source).rsplit(".", 1)[0]
-    folder = os.path.join(args.scratch, f"{name}-{args.level}-{args.cores}")
+    folder = os.path.join(args.scratch, f"{name}{argument}-{args.level}-{args.cores}")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     heddle = os.path.join(args.build, "bin", "heddle")
@@ -39,7 +40,7 @@ def check(args, source):
         return "broken", compiled.stderr[:300]
     recording = os.path.join(folder, "run.rec")
     recorded = run([heddle, "record", "--mode", "pt", "--emulate", "--cores", str(args.cores), "--runs", "500", "--time",
-                    f"{args.time}s", "--hang-timeout", "10s", "-o", recording, "--", app], args.time + 60, cwd=folder)
+                    f"{args.time}s", "--hang-timeout", f"{args.hang}s", "-o", recording, "--", app, *argument.split()], args.time + 60, cwd=folder)
     if recorded.returncode in (0, 12):
         return "no failure", ""
     if recorded.returncode != 10:
@@ -65,6 +66,7 @@ def main():
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--time", type=int, default=30)
     parser.add_argument("--least", type=int, default=0)
+    parser.add_argument("--hang", type=int, default=10)
     args = parser.parse_args()
     args.define = [f"-D{each}" for each in args.define]
     args.build, args.scratch = os.path.abspath(args.build), os.path.abspath(args.scratch)

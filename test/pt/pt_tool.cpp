@@ -4,6 +4,7 @@
 //   pt_tool branches PERF.DATA    as perf script --itrace=b lists them: tid, from, to
 //   pt_tool check PERF.DATA LOG   what each thread executed, decoded, against the log of the emulator
 //   pt_tool fuzz PERF.DATA N [SEED]   decodes N files that were made of it by changing and cutting it
+//   pt_tool gaps PERF.DATA            what is missing, and why
 //   pt_tool speed PERF.DATA N         decodes it N times: instructions per second
 //
 // emulate --end FILE: writes how the program ended as `heddle pt-run` does (pt/traced_end.h).
@@ -242,6 +243,14 @@ int fuzz_command(const char* path, uint64_t inputs, uint64_t seed) {
   return 0;
 }
 
+int gaps_command(const char* path) {
+  const Result<PtDecoded> decoded = decode(path);
+  if (!decoded) return fail(decoded.error());
+  for (const PtGap& gap : decoded->gaps)
+    std::printf("core %u, %lu to %lu: %s\n", gap.core, gap.begin_tsc, gap.end_tsc, gap.why.c_str());
+  return 0;
+}
+
 int speed_command(const char* path, uint64_t times) {
   const Result<PerfFile> file = read_perf_file(path);
   if (!file) return fail(file.error());
@@ -268,6 +277,7 @@ int main(int argc, char** argv) {
   if (argc >= 4 && std::strcmp(argv[1], "fuzz") == 0)
     return heddle::fuzz_command(argv[2], std::strtoull(argv[3], nullptr, 0),
                                 argc > 4 ? std::strtoull(argv[4], nullptr, 0) : 1);
+  if (argc == 3 && std::strcmp(argv[1], "gaps") == 0) return heddle::gaps_command(argv[2]);
   if (argc == 4 && std::strcmp(argv[1], "speed") == 0)
     return heddle::speed_command(argv[2], std::strtoull(argv[3], nullptr, 0));
   std::fprintf(stderr, "usage: pt_tool emulate [--cores N] [--seed N] [--all] [--log FILE] OUT APP ARGS...\n");
