@@ -98,6 +98,25 @@ Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, s
   return write_file(folder / kThreadsFolder / (thread.name + ".log"), bytes, Readers::owner);
 }
 
+// The type of the exception, as linkers name it, that a call throws in which the thread stands: __cxa_throw has
+// it as an argument, functions of libstdc++ in their names (std::__throw_out_of_range_fmt).
+std::string exception_at(const llvm::Instruction* innermost) {
+  const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(innermost);
+  if (call == nullptr || call->getCalledFunction() == nullptr) return "";
+  llvm::StringRef name = call->getCalledFunction()->getName();
+  if (name == "__cxa_throw" && call->arg_size() == 3) {
+    const llvm::StringRef type = call->getArgOperand(1)->stripPointerCasts()->getName();
+    return type.starts_with("_ZTI") ? type.substr(4).str() : "";
+  }
+  const size_t at = name.find("__throw_");
+  if (!name.starts_with("_ZSt") || at == llvm::StringRef::npos) return "";
+  unsigned length = 0;
+  if (name.substr(4, at - 4).getAsInteger(10, length) || at + length > name.size()) return "";
+  name = name.substr(at, length).drop_front(llvm::StringRef("__throw_").size());
+  name.consume_back("_fmt");
+  return fmt::format("St{}{}", name.size(), name.str());
+}
+
 // In which of its calls a thread stands that ends the process: 0 if in none.
 int signal_of_end(const llvm::Instruction* innermost) {
   const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(innermost);
@@ -106,6 +125,7 @@ int signal_of_end(const llvm::Instruction* innermost) {
   for (const char* name :
        {"abort", "__assert_fail", "_ZSt9terminatev", "__stack_chk_fail", "__clang_call_terminate"})
     if (callee->getName() == name) return SIGABRT;
+  if (!exception_at(innermost).empty()) return SIGABRT;
   return 0;
 }
 
@@ -265,8 +285,11 @@ class PtRecorder {
       told.address = end.fault_address;
       std::strncpy(told.thread, thread.name.c_str(), sizeof told.thread - 1);
       const std::string assertion = stack.empty() ? "" : assertion_at(stack.front());
-      told.failure = assertion.empty() ? HEDDLE_RECORD_signal_failure : HEDDLE_RECORD_assert_failure;
-      std::strncpy(told.text, assertion.c_str(), sizeof told.text - 1);
+      const std::string exception = stack.empty() || end.signal != SIGABRT ? "" : exception_at(stack.front());
+      told.failure = !assertion.empty()   ? HEDDLE_RECORD_assert_failure
+                     : !exception.empty() ? HEDDLE_RECORD_exception_failure
+                                          : HEDDLE_RECORD_signal_failure;
+      std::strncpy(told.text, assertion.empty() ? exception.c_str() : assertion.c_str(), sizeof told.text - 1);
     }
     ProcessStatus status;
     if (end.signal != 0)
