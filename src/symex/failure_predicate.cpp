@@ -61,6 +61,12 @@ std::vector<FailurePredicate::Waiting> waiting_threads(std::span<const ThreadEnd
   return out;
 }
 
+void end_before(ThreadTrace& thread, size_t event) {
+  thread.events.resize(event);
+  std::erase_if(thread.constraints,
+                [&](const Constraint& constraint) { return constraint.events > thread.events.size(); });
+}
+
 // In whatever thread: the C library may notice it late.
 bool died_releasing(const RecordingInfo& info) {
   if (info.failure->kind != "abort") return false;
@@ -93,12 +99,30 @@ void require_double_free(const RecordingInfo& info, std::span<ThreadEnd> threads
     const Release& second = failed != all.rend() ? *failed : all.back();
     out = {
         .kind = FailurePredicate::Kind::freed, .thread = second.thread, .address = address, .text = out.text};
-    ThreadTrace& thread = threads[second.thread].trace;
-    thread.events.resize(second.event);
-    std::erase_if(thread.constraints,
-                  [&](const Constraint& constraint) { return constraint.events > thread.events.size(); });
-    return;
+    return end_before(threads[second.thread].trace, second.event);
   }
+}
+
+// A synchronisation call that refused its object found there what others had left: it lies in a block that
+// another thread has released. What the thread did then only told of it. (A controlled run ends at the use of
+// the block.)
+void require_gone_object(std::span<ThreadEnd> threads, FailurePredicate& out) {
+  ThreadTrace& thread = threads[out.thread].trace;
+  const auto is_gone = [&](const Event& refused) {
+    for (uint32_t i = 0; i < threads.size(); ++i) {
+      if (i == out.thread || refused.kind != EventKind::sync || refused.address == 0) continue;
+      for (const Event& event : threads[i].trace.events)
+        if (event.kind == EventKind::release && event.address <= refused.address &&
+            refused.address - event.address < event.size)
+          return true;
+    }
+    return false;
+  };
+  const auto refused = std::ranges::find_if(thread.events.rbegin(), thread.events.rend(), is_gone);
+  if (refused == thread.events.rend()) return;
+  out.kind = FailurePredicate::Kind::freed;
+  out.address = refused->address;
+  end_before(thread, static_cast<size_t>(thread.events.rend() - refused) - 1);
 }
 
 }  // namespace
@@ -125,7 +149,10 @@ FailurePredicate failure_predicate(const RecordingInfo& info, std::span<ThreadEn
     for (uint32_t i = 0; i < threads.size(); ++i)
       out.waiting.push_back({.thread = i, .operation = kNeverPossible});
   }
-  if (died_releasing(info)) require_double_free(info, threads, out);
+  if (died_releasing(info))
+    require_double_free(info, threads, out);
+  else if (out.kind == FailurePredicate::Kind::reached)
+    require_gone_object(threads, out);
   return out;
 }
 

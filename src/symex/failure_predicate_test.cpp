@@ -97,5 +97,21 @@ TEST(FailurePredicate, OfAnExitCodeIsThatItsCallerCameThere) {
   EXPECT_EQ(failure.thread, 1u);
 }
 
+TEST_F(DoubleFree, ALockThatWasRefusedIsAUseOfWhatIsGone) {
+  info_.failure = RecordedFailure{.kind = "exit:3", .identity = "exit:3", .thread = "0.1"};
+  info_.threads.clear();
+  main_.events = {read_of(kOther), release(kBlock)};
+  other_.events = {read_of(kOther), {.kind = EventKind::sync, .address = kBlock + 8}, read_of(kOther)};
+  other_.constraints = {{.events = 1}, {.events = 3}};
+  std::vector<ThreadEnd> ends = {{.trace = main_}, {.trace = other_, .exits = true}};
+  const FailurePredicate failure = failure_predicate(info_, ends);
+  EXPECT_EQ(failure.kind, FailurePredicate::Kind::freed);
+  EXPECT_EQ(failure.thread, 1u);
+  EXPECT_EQ(failure.address, kBlock + 8);
+  EXPECT_EQ(other_.events.size(), 1u);
+  EXPECT_EQ(other_.constraints.size(), 1u);
+  EXPECT_EQ(main_.events.size(), 2u);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -67,6 +67,10 @@ void ThreadInterpreter::reach_callback() {
   advance();
   if (!active() || next_op().stop != Stop::call) return;
   const bool first = called_back_.insert(machine_.frames.size()).second;
+  if (first && calls_exit()) {  // what is to be done at the end
+    must_exit_with(*machine_.value(*llvm::cast<llvm::CallBase>(machine_.current())->getArgOperand(0)));
+    is_exiting_ = true;
+  }
   machine_.forget_below_frames();
   forget_written(
       *llvm::cast<llvm::CallBase>(next_op().instruction), [](const MemoryEffect&) { return true; },
@@ -516,7 +520,7 @@ void ThreadInterpreter::end(const DecodeEnd& end) {
   // What comes before the next thing that would have been told.
   advance();
   if (active() && around_.death && around_.death->line != 0) go_on_to_death();
-  if (active() && exits())
+  if (active() && calls_exit())
     must_exit_with(*machine_.value(*llvm::cast<llvm::CallBase>(machine_.current())->getArgOperand(0)));
 }
 
@@ -601,7 +605,7 @@ bool ThreadInterpreter::dies_at(const Op& op) {
   return divisor.bits == 0;
 }
 
-bool ThreadInterpreter::exits() const {
+bool ThreadInterpreter::calls_exit() const {
   const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(machine_.current());
   const llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
   return callee != nullptr && (callee->getName() == "exit" || callee->getName() == "_exit" ||

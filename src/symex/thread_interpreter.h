@@ -52,7 +52,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
     SyncEntry entry;
   };
   const std::optional<Pending>& pending_sync() const { return pending_sync_; }
-  bool exits() const;  // it is in a call that ends the process
+  bool exits() const { return is_exiting_ || calls_exit(); }  // it is in a call that ends the process
 
   void finish_thread();  // the thread has ended: what was left for then
 
@@ -83,6 +83,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   bool dies_at(const Op& op);
   std::optional<uint64_t> distance_from_null(Expr address) const;
   bool dies_in(const llvm::CallBase& call, uint64_t address);
+  bool calls_exit() const;
   void must_exit_with(const Cell& code);
   bool active() const { return !lost_ && !done_; }
   void lose(const std::string& why);
@@ -143,6 +144,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   uint64_t blocks_ = 0;
   uint64_t last_error_ = 0;  // that the log holds
   bool lost_ = false, done_ = false;
+  bool is_exiting_ = false;    // it executes what exit() does before the process ends
   bool ended_itself_ = false;  // returned, or called pthread_exit
   std::string why_;
 };
