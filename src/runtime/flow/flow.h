@@ -50,6 +50,13 @@ struct rt_fl_range {
   bool writes;
 };
 #define FL_RANGES 16
+
+/* Words that were taken over side by side, and how many at most the next time (shadow.c). */
+struct rt_fl_run {
+  uint64_t *begin, *end;
+  uint32_t length;
+};
+#define FL_RUNS 8
 #define FL_SIZES 256
 
 /* A thread as it sees itself. */
@@ -69,6 +76,8 @@ struct rt_fl_local {
   bool open, direct;
   uint64_t* after; /* words for when it is done */
   uint64_t after_room;
+  struct rt_fl_run runs[FL_RUNS];
+  uint32_t oldest_run;
   /* replay */
   uint64_t remaining, last_event;
   bool has_turn, fails;

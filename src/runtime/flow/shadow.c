@@ -7,7 +7,7 @@
  * process pass a fence, so either the owner sees the lock, or its status says that an access is under way, and
  * that one is waited for. Threads in system calls have no access under way: nothing waits for them.
  * - Read: everybody reads. Who writes makes sure in the same way that nobody reads any more.
- * - Contended: what changed hands often. Each access locks the word.
+ * - Contended: what changed hands often. Each access locks the word, until one thread has made many in a row.
  *
  * Whoever takes over writes down an edge from the last event that can have accessed the granule: of an owner
  * the last that it has done, of a contended granule the one in the word. A thread skips an edge that follows
@@ -26,7 +26,10 @@
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
-#define OFTEN 6 /* so many changes of hands make a granule contended */
+#define OFTEN 6     /* so many changes of hands make a granule contended */
+#define SETTLED 200 /* so many accesses of one thread in a row make it owned again */
+#define LONGEST_RUN (1u << 13)
+#define NEAR 16
 
 struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull};
 RT_TLS struct heddle_flow_thread* heddle_flow_self = &rt_fl_nobody;
@@ -174,13 +177,68 @@ static uint64_t take(uint64_t before, bool writes) {
                              : my_word(HEDDLE_FLOW_contended, number, low);
     default:
       after_event(slot_of(before), number_of(before));
-      return my_word(HEDDLE_FLOW_contended, number, low);
+      if (!rt_fl.sequences || slot_of(before) != rt_fl_local->slot)
+        return my_word(HEDDLE_FLOW_contended, number, OFTEN);
+      if (low < OFTEN + SETTLED) return my_word(HEDDLE_FLOW_contended, number, low + 1);
+      return my_word(HEDDLE_FLOW_owned, 0, OFTEN - 1);
   }
 }
 
 static bool needs_barrier(uint64_t before, bool writes) {
   return (kind_of(before) == HEDDLE_FLOW_owned && slot_of(before) != rt_fl_local->slot) ||
          (kind_of(before) == HEDDLE_FLOW_read && writes);
+}
+
+/* ---- runs. A thread that goes through an array would take over one granule after the other, each with a
+ * barrier, which is dear. So who comes to the granule beside those that it took takes its neighbours too, twice
+ * as many each time: those that are in the same hands. Several such runs are under way where arrays are merged.
+ */
+struct locked_run {
+  uint64_t* word; /* of the granule that is accessed */
+  int64_t step;
+  uint32_t length; /* neighbours that are locked */
+};
+
+static struct rt_fl_run* find_run(const uint64_t* word, int64_t* step) {
+  struct rt_fl_local* const local = rt_fl_local;
+  for (uint32_t i = 0; i < FL_RUNS; ++i) {
+    struct rt_fl_run* const run = &local->runs[i];
+    const bool up = (uint64_t)(word - run->end) < NEAR, down = (uint64_t)(run->begin - 1 - word) < NEAR;
+    if (!up && !down) continue;
+    *step = up ? 1 : -1;
+    if (run->length < LONGEST_RUN) run->length *= 2;
+    return run;
+  }
+  struct rt_fl_run* const run = &local->runs[local->oldest_run++ % FL_RUNS];
+  run->length = 1;
+  *step = 1;
+  return run;
+}
+
+/* Shadows lie in blocks of this size. */
+static bool same_block(const uint64_t* a, const uint64_t* b) {
+  return ((uintptr_t)a ^ (uintptr_t)b) >> 20 == 0;
+}
+
+static struct locked_run lock_run(uint64_t* word, uint64_t before) {
+  struct locked_run out = {.word = word};
+  struct rt_fl_run* const run = find_run(word, &out.step);
+  const bool untouched = kind_of(before) == HEDDLE_FLOW_untouched;
+  uint64_t* at = word + out.step;
+  for (uint32_t i = 1; i < run->length && same_block(at, word); ++i, at += out.step) {
+    const uint64_t now = LOAD(at), low = now & 0xff;
+    if (now >> HEDDLE_FLOW_LOW_BITS != before >> HEDDLE_FLOW_LOW_BITS || low + 1 >= OFTEN) break;
+    if (!exchange(at, now, my_word(untouched ? HEDDLE_FLOW_owned : HEDDLE_FLOW_locked, 0, low))) break;
+    if (!untouched) ++out.length;
+  }
+  run->begin = out.step > 0 ? word : at + 1;
+  run->end = out.step > 0 ? at : word + 1;
+  return out;
+}
+
+static void unlock_run(struct locked_run run, uint64_t after) {
+  for (uint64_t* at = run.word + run.step; run.length != 0; --run.length, at += run.step)
+    STORE(at, (after & ~0xffull) | (*at & 0xff));
 }
 
 /* ---- accesses inside one granule */
@@ -230,7 +288,10 @@ static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t va
   /* The address may be bad: the fault is to come before anything is locked. */
   (void)*(const volatile uint8_t*)at;
   const uint64_t before = lock_word(word);
-  if (needs_barrier(before, writes)) barrier();
+  const bool owned = needs_barrier(before, writes);
+  struct locked_run run = {.length = 0};
+  if (rt_fl.sequences && (owned || before == 0) && (before & 0xff) + 1 < OFTEN) run = lock_run(word, before);
+  if (owned) barrier();
   const uint64_t after = take(before, writes);
   if (writes)
     store(at, size, value);
@@ -238,6 +299,7 @@ static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t va
     value = load(at, size);
   set_state(HEDDLE_FLOW_done);
   STORE(word, after);
+  unlock_run(run, after);
   return value;
 }
 
