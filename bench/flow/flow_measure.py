@@ -24,8 +24,8 @@ FLOW = {"flow": (1, 1), "flow-o1": (1, 0), "flow-none": (0, 0)}
 WAYS = ["native", *FLOW, "leap", "tsan"]
 FEW_ROUNDS = 2
 SLOW = ("flow-none", "leap", "tsan")
-PLAN_MAGIC, FORMAT = 0x6E616C70656C6468, 1  # src/abi/flow.h
-USED_AT = 24
+PLAN_MAGIC, FORMAT = 0x6E616C70656C6468, 2  # src/abi/flow.h
+USED_AT = 32
 GOAL_MEAN, GOAL_EACH = 0.20, 0.73
 
 

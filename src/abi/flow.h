@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_FLOW_FORMAT 1
+#define HEDDLE_FLOW_FORMAT 2
 #define HEDDLE_FLOW_MAGIC 0x776f6c66656c6468ull       /* "hdleflow" */
 #define HEDDLE_FLOW_PLAN_MAGIC 0x6e616c70656c6468ull  /* "hdleplan" */
 #define HEDDLE_FLOW_STEPS_MAGIC 0x70657473656c6468ull /* "hdlestep" */
@@ -50,7 +50,7 @@ enum heddle_flow_kind {
 #define HEDDLE_FLOW_WORD(kind, slot, number, low) \
   ((uint64_t)(kind) << 61 | (uint64_t)(number) << 18 | (uint64_t)(slot) << 8 | (uint64_t)(low))
 
-/* ---- the first page of a thread's file; instrumented code works on the first three fields through the
+/* ---- the first page of a thread's file; instrumented code works on the first four fields through the
  * thread-local pointer heddle_flow_self. Before an access: status = s + 5; behind it: status = s + 4, s being
  * what it was. */
 #define HEDDLE_FLOW_SELF "heddle_flow_self"
@@ -67,6 +67,8 @@ struct heddle_flow_thread {
   uint64_t tag;    /* word of a granule that this thread owns, without its low bits */
   uint64_t
       hash; /* of the values that its events read: += (value ^ number of the event * 4) * HEDDLE_FLOW_FACTOR */
+  const uint64_t*
+      seen;      /* by slots: up to which event of each thread all are known to come before; in memory only */
   uint64_t used; /* bytes of the stream */
   uint64_t magic;
   uint32_t format, slot;

@@ -51,12 +51,15 @@ class FlowHooks {
     llvm::Value* self = builder.CreateLoad(pointer_, builder.CreateThreadLocalAddress(self_));
     llvm::Value* before = field(builder, self, 0);
     set_field(builder, self, 0, builder.CreateAdd(before, builder.getInt64(5)));
-    llvm::Value* mine = is_mine(builder, self, pointer);
+    llvm::Value* word = word_of(builder, pointer);
+    llvm::Value* mine =
+        builder.CreateICmpEQ(builder.CreateLShr(word, HEDDLE_FLOW_LOW_BITS), field(builder, self, 1));
     llvm::Instruction* then = nullptr;
     llvm::Instruction* otherwise = nullptr;
     llvm::SplitBlockAndInsertIfThenElse(mine, &access, &then, &otherwise,
                                         llvm::MDBuilder(context_).createBranchWeights(1000, 1));
     llvm::BasicBlock* behind = access.getParent();
+    if (llvm::isa<llvm::LoadInst>(access)) otherwise = unless_known(self, word, then, otherwise);
     llvm::IRBuilder<> slow(otherwise);
     slow.SetCurrentDebugLocation(hook_location(access));
     llvm::Value* told = nullptr;
@@ -142,13 +145,33 @@ class FlowHooks {
                               {builder.CreatePtrToInt(pointer, word_), builder.getInt64(size), value});
   }
 
-  llvm::Value* is_mine(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* pointer) {
+  llvm::Value* word_of(llvm::IRBuilder<>& builder, llvm::Value* pointer) {
     llvm::Value* at = builder.CreateAnd(builder.CreatePtrToInt(pointer, word_), builder.getInt64(~7ull));
     at = builder.CreateXor(at, builder.getInt64(HEDDLE_FLOW_SHADOW));
     llvm::LoadInst* word = builder.CreateLoad(word_, builder.CreateIntToPtr(at, pointer_), true);
     word->setAtomic(llvm::AtomicOrdering::Acquire);
     word->setAlignment(llvm::Align(8));
-    return builder.CreateICmpEQ(builder.CreateLShr(word, HEDDLE_FLOW_LOW_BITS), field(builder, self, 1));
+    return word;
+  }
+
+  // Before `otherwise`: to `then` if everybody may read the granule, and what was written there is known to
+  // have been so before. Where the hook is to be called from now on.
+  llvm::Instruction* unless_known(llvm::Value* self, llvm::Value* word, llvm::Instruction* then,
+                                  llvm::Instruction* otherwise) {
+    llvm::BasicBlock* check = otherwise->getParent();
+    llvm::BasicBlock* hook = check->splitBasicBlock(otherwise);
+    check->getTerminator()->eraseFromParent();
+    llvm::IRBuilder<> builder(check);
+    builder.SetCurrentDebugLocation(otherwise->getDebugLoc());
+    llvm::Value* slot = builder.CreateAnd(builder.CreateLShr(word, HEDDLE_FLOW_LOW_BITS),
+                                          builder.getInt64(HEDDLE_FLOW_SLOTS - 1));
+    llvm::Value* number = builder.CreateAnd(builder.CreateLShr(word, 18), builder.getInt64((1ull << 43) - 1));
+    llvm::Value* seen = builder.CreateLoad(pointer_, address(builder, self, 3));
+    llvm::Value* known = builder.CreateLoad(word_, builder.CreateInBoundsGEP(word_, seen, slot));
+    llvm::Value* read = builder.CreateICmpEQ(builder.CreateLShr(word, 61), builder.getInt64(HEDDLE_FLOW_read));
+    builder.CreateCondBr(builder.CreateAnd(read, builder.CreateICmpUGE(known, number)), then->getParent(),
+                         hook);
+    return otherwise;
   }
 
   void mix(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* number, llvm::Value* value) {

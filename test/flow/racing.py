@@ -2,7 +2,9 @@
 """Random programs with real threads (test/model/racing_programs): each is recorded with --mode flow, and replayed.
 
   racing.py HEDDLE FOLDER FIRST-LAST [--jobs N] [--batch N]
-"""
+
+What was not done in time on a busy machine says nothing: it is counted apart, and tried once more. More than one in a hundred of these is a
+failure of the test. A replay that diverges, or that does not end the second time either, is one always."""
 import argparse
 import concurrent.futures
 import json
@@ -20,36 +22,56 @@ class Job:
         self.name, self.source, self.compiler = name, source, compiler
 
 
-def run(command, folder, limit=100):
+def run(command, folder, limit=300):
     return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit)
 
 
+def replay(heddle, target, folder):
+    """The exit code, what heddle said as JSON, and on standard error."""
+    done = run([heddle, "replay", "--json", target], folder)
+    said = done.stderr.decode(errors="replace")
+    try:
+        return done.returncode, json.loads(done.stdout), said
+    except ValueError:
+        return done.returncode, {"verdict": "none", "differences": [said[-300:]], "events": 0, "edges": 0}, said
+
+
 def check(job, heddle, folder):
-    """Problems, and how often each count occurred: recordings, failures, events, edges."""
+    """Problems, and how often each count occurred: recordings, failures, events, edges, not in time."""
+    try:
+        return check_in_time(job, heddle, folder)
+    except subprocess.TimeoutExpired:
+        try:
+            return check_in_time(job, heddle, folder)
+        except subprocess.TimeoutExpired as late:
+            print(f"{job.name}: not in time: {' '.join(late.cmd)}", flush=True)
+            return [], [0, 0, 0, 0, 1]
+
+
+def check_in_time(job, heddle, folder):
     for header in os.listdir(os.path.dirname(batches.__file__)):
         if header.endswith(".h"):
             shutil.copy(os.path.join(os.path.dirname(batches.__file__), header), folder)
     with open(os.path.join(folder, job.source), "w") as out:
         out.write(job.text)
-    problems, counts = [], [0, 0, 0, 0]
+    problems, counts = [], [0, 0, 0, 0, 0]
     built = run([heddle, *job.compiler, "-w", "-pthread", job.source, "-o", job.name], folder)
     if built.returncode != 0:
         return [f"{job.name}: does not compile: {built.stderr.decode(errors='replace')[-400:]}"], counts
     for name, arguments in job.runs:
         target = os.path.join(folder, name + ".rec")
+        shutil.rmtree(target, ignore_errors=True)
         recorded = run([heddle, "record", "--mode", "flow", "--keep-passing", "--hang-timeout", "5s", "-q", "-o", target, "--",
                         f"./{job.name}", *arguments], folder)
         if recorded.returncode not in (0, 10):
             problems.append(f"{name}: record: exit code {recorded.returncode}: {recorded.stderr.decode(errors='replace')[-300:]}")
             continue
-        replayed = run([heddle, "replay", "--json", target], folder)
-        try:
-            answer = json.loads(replayed.stdout)
-        except ValueError:
-            answer = {"verdict": "none", "differences": [replayed.stderr.decode(errors="replace")[-300:]], "events": 0, "edges": 0}
-        if replayed.returncode != 0 or answer["verdict"] != "reproduced":
-            problems.append(f"{name} ({target}): exit code {replayed.returncode}: {'; '.join(answer['differences'])} "
-                            f"{replayed.stderr.decode(errors='replace')[-200:]}")
+        code, answer, said = replay(heddle, target, folder)
+        if any("in time" in difference for difference in answer["differences"]):
+            counts[4] += 1
+            code, answer, said = replay(heddle, target, folder)
+        if code != 0 or answer["verdict"] != "reproduced":
+            problems.append(f"{name} ({target}): exit code {code}: {'; '.join(answer['differences'])} {said[-200:]}")
         else:
             shutil.rmtree(target)
         for i, count in enumerate([1, recorded.returncode == 10, answer["events"], answer["edges"]]):
@@ -69,8 +91,9 @@ def main():
     parser.add_argument("--batch", type=int, default=10, help="programs in one executable")
     given = parser.parse_args()
     batches.SIZE = given.batch
+    given.heddle = os.path.abspath(given.heddle)
     os.makedirs(given.folder, exist_ok=True)
-    failed, total = 0, [0, 0, 0, 0]
+    failed, total = 0, [0, 0, 0, 0, 0]
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         todo = [pool.submit(check, job, given.heddle, given.folder) for job in batches.jobs(given.seeds, Job)]
         for done in concurrent.futures.as_completed(todo):
@@ -79,8 +102,9 @@ def main():
             total = [a + b for a, b in zip(total, counts)]
             for problem in problems:
                 print(problem, flush=True)
-    print(f"{total[0]} recordings, {total[1]} of failures, {total[2]} events, {total[3]} edges, {failed} problems")
-    return 1 if failed else 0
+    print(f"{total[0]} recordings, {total[1]} of failures, {total[2]} events, {total[3]} edges, {total[4]} not in time, "
+          f"{failed} problems")
+    return 1 if failed or total[4] * 100 > total[0] else 0
 
 
 sys.exit(main())

@@ -62,7 +62,7 @@ struct rt_fl_run {
 /* A thread as it sees itself. */
 struct rt_fl_local {
   uint32_t slot;
-  uint64_t seen[HEDDLE_FLOW_SLOTS]; /* the latest event of each other thread that is known to come before */
+  uint64_t seen[HEDDLE_FLOW_SLOTS]; /* the latest event of each thread that is known to come before */
   uint64_t last_edge;               /* number of the event of the last edge */
   uint64_t edge_base[HEDDLE_FLOW_SLOTS];
   uint64_t last_outside;

@@ -31,7 +31,8 @@
 #define LONGEST_RUN (1u << 13)
 #define NEAR 16
 
-struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull};
+static const uint64_t nothing_seen[HEDDLE_FLOW_SLOTS];
+struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull, .seen = nothing_seen};
 RT_TLS struct heddle_flow_thread* heddle_flow_self = &rt_fl_nobody;
 RT_TLS struct rt_fl_local* rt_fl_local;
 RT_TLS void* rt_fl_stack;
@@ -124,8 +125,7 @@ static void after_all_threads(void) {
 }
 
 static bool is_known(uint64_t word) { /* of kind read */
-  const uint32_t slot = slot_of(word);
-  return slot == rt_fl_local->slot || rt_fl_local->seen[slot] >= number_of(word);
+  return rt_fl_local->seen[slot_of(word)] >= number_of(word);
 }
 
 /* ---- locking */

@@ -56,6 +56,8 @@ bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread
   head->slot = local->slot;
   head->tag = HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0) >> HEDDLE_FLOW_LOW_BITS;
   if (rt_fl.mode == FL_REPLAY || !rt_fl.sequences) head->tag = ~0ull; /* nothing is without a hook */
+  local->seen[local->slot] = UINT64_MAX; /* its own */
+  head->seen = local->seen;
   strcpy(head->name, thread->name);
   RT_ORDER();
   head->magic = HEDDLE_FLOW_MAGIC;
