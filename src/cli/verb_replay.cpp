@@ -52,6 +52,13 @@ void print_result(const ReplayResult& result, const Schedule& schedule, const Co
 }
 
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
+  const bool in_gdb = options.gdb || !options.gdb_commands.empty();
+  if (in_gdb && is_flow_recording(options.schedule))
+    return Error{
+        .what = "gdb cannot be opened on a flow recording yet",
+        .where = options.schedule,
+        .next = "record without --mode flow, then heddle reproduce REC and heddle replay SCHEDULE --gdb",
+        .exit = ExitCode::usage};
   if (is_flow_recording(options.schedule))
     return replay_flow_recording(options.schedule, options.program.empty() ? "" : options.program.front(),
                                  options.times, common);
@@ -65,8 +72,7 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   RunRules rules = HEDDLE_TRY(options.control.rules());
   rules.memory_model = schedule.header.memory_model;
   HEDDLE_TRY(set_input(setup.launch, options.control.input));
-  if (options.gdb || !options.gdb_commands.empty())
-    return replay_in_gdb(schedule, setup, rules, options.gdb_commands);
+  if (in_gdb) return replay_in_gdb(schedule, setup, rules, options.gdb_commands);
   HEDDLE_TRY(options.control.apply(setup.launch));
   setup.launch.renewal = std::max(setup.launch.renewal, Renewal::fork);
 
