@@ -236,15 +236,17 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   options.races = given.races != "off";
   if (given.preemptions) options.preemptions = *given.preemptions;
   if (given.depth) options.depth = *given.depth;
-  if ((given.preemptions || given.depth) && options.algorithm == Algorithm::trees)
-    return Error{.what = "the algorithm trees has no bounds on preemptions and depth",
-                 .why = "it explores states, not schedules",
+  const bool by_seeds = options.algorithm != Algorithm::trees;
+  if ((given.preemptions || given.depth) && !by_seeds)
+    return Error{.what = fmt::format("the algorithm {} has no bounds on preemptions and depth",
+                                     name_of(options.algorithm)),
+                 .why = "it does not go through schedules by their number of preemptions",
                  .next = "add --algorithm icb, or another one (heddle check --help)",
                  .exit = ExitCode::usage};
-  if ((given.jobs > 1 || !given.journal.empty() || !given.resume.empty()) &&
-      options.algorithm == Algorithm::trees)
-    return Error{.what = "the algorithm trees has no --jobs, --journal and --resume",
-                 .why = "it keeps what it learned of the threads in one process",
+  if ((given.jobs > 1 || !given.journal.empty() || !given.resume.empty()) && !by_seeds)
+    return Error{.what = fmt::format("the algorithm {} has no --jobs, --journal and --resume",
+                                     name_of(options.algorithm)),
+                 .why = "it keeps what it learned in one process",
                  .next = "add --algorithm se-mcr, or leave them out: trees alone is mostly faster",
                  .exit = ExitCode::usage};
   if (!given.journal.empty() && !given.resume.empty())

@@ -169,6 +169,26 @@ void Behaviour::note_waiting(NodeId at) {
     if (same) way.push_back(next->to);
   }
   for (const NodeId each : way) nodes_[each].waiting = same ? Node::Waiting::yes : Node::Waiting::no;
+  if (!same || std::ranges::find(waits_, round) != waits_.end()) return;
+  waits_.push_back(round);
+  ++changes_;
+}
+
+const Behaviour::Round& Behaviour::known_wait(NodeId at) const {
+  static const Round kNone;
+  if (waits_.empty() || nodes_[at].state != State::goes_on || nodes_[at].waiting == Node::Waiting::no) return kNone;
+  for (const Round& round : waits_) {
+    if (round.front().first != nodes_[at].operation) continue;
+    NodeId behind = at;
+    for (const auto& [operation, input] : round) {
+      const Edge* next = nodes_[behind].operation == operation ? edge(behind, input) : nullptr;
+      behind = next == nullptr ? kUnknownNode : next->to;
+      if (behind == kUnknownNode || nodes_[behind].state != State::goes_on) break;
+    }
+    if (behind == kUnknownNode || nodes_[behind].state != State::goes_on) continue;
+    if (nodes_[behind].operation == round.front().first) return round;
+  }
+  return kNone;
 }
 
 bool Behaviour::is_private(uint64_t address) const {

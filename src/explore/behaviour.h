@@ -121,6 +121,10 @@ class Behaviour {
   // A loop that sleeps, or whose waits run out of time, waits.
   static bool has_times(const Round& round);
   void note_waits(NodeId at) { nodes_[at].waiting = Node::Waiting::yes; }
+  // A loop that was found to wait somewhere, and that the thread is about to enter or goes round: what has to come
+  // in so that it goes round, which was seen once from here. So how often it goes round before the change that it
+  // waits for comes is not explored for each history again. Empty: in none.
+  const Round& known_wait(NodeId at) const;
 
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
@@ -154,6 +158,7 @@ class Behaviour {
   std::vector<ThreadName> names_;
   std::unordered_map<ThreadName, uint32_t> numbers_;
   std::unordered_map<uint64_t, Words> words_;  // by resource
+  std::vector<Round> waits_;                   // of loops that wait
   uint64_t changes_ = 0, shared_ = 0;
   bool main_ends_ = false;  // by pthread_exit: then who is the last to end is the one who ends the process
 };

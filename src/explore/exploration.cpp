@@ -219,11 +219,6 @@ void Exploration::note_failure(Execution run) {
 
 // ---- states
 
-bool Exploration::waits_in_loop(const MachineState& state, uint32_t thread) const {
-  return behaviour_.node(state.threads[thread].node).waiting == Behaviour::Node::Waiting::yes &&
-         machine_.goes_round(state, thread);
-}
-
 bool Exploration::has_open_loop(const MachineState& state) const {
   for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
     const ThreadState& thread = state.threads[t];
@@ -260,7 +255,7 @@ std::vector<Action> Exploration::all_actions(const MachineState& state) {
   for (uint32_t t = 0; t < state.threads.size(); ++t) {
     if (!state.threads[t].there) continue;
     if (!state.threads[t].over) {
-      const bool waits = waits_in_loop(state, t);
+      const bool waits = machine_.waits_in_loop(state, t);
       result_.progress.awaits |= waits;
       if (machine_.is_enabled(state, t) && !waits) out.push_back({.thread = t});
       if (machine_.may_time_out(state, t) && !waits) out.push_back({.thread = t, .timeout = true});

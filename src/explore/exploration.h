@@ -35,7 +35,6 @@ class Exploration {
   // Loops that threads go round in this state, behind the path: do they wait? May execute.
   Result<void> look_at_loops(const MachineState& state, std::span<const Action> path);
   bool has_open_loop(const MachineState& state) const;
-  bool waits_in_loop(const MachineState& state, uint32_t thread) const;
   // All that can be done, by whomever: no reduction.
   std::vector<Action> all_actions(const MachineState& state);
   // After this path; nothing where no run has shown it.
@@ -45,6 +44,7 @@ class Exploration {
   bool note_end(const MachineState& state);
   void keep_outcome(const MachineState& state);  // ExploreResult::outcomes, where they are wanted
   size_t races_found() const { return races_.found().size(); }
+  bool has_race(uint32_t site, uint32_t other) const { return races_.has(site, other); }
   bool has_end(const MachineState& state) const { return ends_.contains(machine_.inputs_hash(state)); }
   bool note_end(const Hash128& inputs);  // the same for what another process has seen
   void forget_ends();

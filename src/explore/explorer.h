@@ -49,7 +49,6 @@ enum class Algorithm : uint8_t {
   mcr_s_plus,  // the same, but fixed for all reads before the one that is to read something else
   se_mcr,      // without what is equivalent to what was explored
   icb,         // iterative context bounding
-
 };
 
 struct ExploreOptions {

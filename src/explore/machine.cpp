@@ -113,6 +113,17 @@ bool OperationalMachine::goes_round(const MachineState& state, uint32_t thread) 
   });
 }
 
+bool OperationalMachine::waits_in_loop(const MachineState& state, uint32_t thread) const {
+  const NodeId at = state.threads[thread].node;
+  const auto comes_again = [&](const auto& step) {
+    return !uses_freed(state, step.first) &&
+           (is_private(step.first) || comes_in_again(state, thread, step.first, step.second));
+  };
+  const Behaviour::Round& known = behaviour_.known_wait(at);
+  if (!known.empty() && std::ranges::all_of(known, comes_again)) return true;
+  return behaviour_.node(at).waiting == Behaviour::Node::Waiting::yes && goes_round(state, thread);
+}
+
 bool OperationalMachine::uses_freed(const MachineState& state, const Operation& operation) const {
   const uint64_t end = operation.address + std::max<uint64_t>(operation.size, 1);
   return operation.address != 0 && std::ranges::any_of(state.freed, [&](const auto& block) {

@@ -125,6 +125,8 @@ class OperationalMachine {
   bool is_enabled(const MachineState& state, uint32_t thread) const;
   // It goes round a loop, and would once more; whether for ever is for Behaviour::waiting to say.
   bool goes_round(const MachineState& state, uint32_t thread) const;
+  // It waits in a loop, as far as is known: it would go round, and nothing else.
+  bool waits_in_loop(const MachineState& state, uint32_t thread) const;
   bool repeats(const MachineState& state, uint32_t thread) const;  // the same for a loop that counts
   bool may_time_out(const MachineState& state, uint32_t thread) const;
   bool begins_alone(const MachineState& state, uint32_t thread) const;  // nobody else goes on after that

@@ -22,7 +22,7 @@ void PersistentSet::describe_thread(const MachineState& state, uint32_t thread, 
   const ThreadState& self = state.threads[thread];
   const Behaviour::Node& node = behaviour_.node(self.node);
   if (self.over || state.exited || node.state != Behaviour::State::goes_on) return;
-  const bool waits = node.waiting == Behaviour::Node::Waiting::yes && machine_.goes_round(state, thread);
+  const bool waits = machine_.waits_in_loop(state, thread);
   awaits |= waits;
   if (machine_.is_enabled(state, thread) && !waits) member.actions.push_back({.thread = thread});
   if (machine_.may_time_out(state, thread) && !waits)

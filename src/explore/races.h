@@ -3,8 +3,9 @@
 // (Lamport's happens-before over synchronisation only): the run is an execution that shows the race, whatever
 // its order was.
 //
-// Of all runs of an exploration each pair of places is kept once. Where exploration needs no run for an
-// interleaving, because its threads do nothing new there, a race that only this interleaving has is not seen.
+// Of all runs of an exploration each pair of places is kept once. Exploration needs no run for an interleaving in
+// which its threads do nothing new: where it comes to a state in which two threads are about to touch the same
+// memory, it has them do so (tree_search.cpp).
 //
 // What orders: locks, condition variables, barriers, semaphores, futexes, once-only initialisation, creation
 // and joining of threads; atomics with release and acquire, or any atomics in a program with fences. Orders
@@ -12,6 +13,7 @@
 // one up.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -38,6 +40,7 @@ class RaceFinder {
  public:
   void look_at(const Execution& run);
   const std::vector<Race>& found() const { return found_; }
+  bool has(uint32_t site, uint32_t other) const { return pairs_.contains(std::minmax(site, other)); }
 
  private:
   using VectorClock = std::vector<uint64_t>;  // by thread

@@ -206,7 +206,7 @@ class SeedSearch : public Exploration {
   Result<void> take(WorkerPool::Answered& answered) {
     const SearchUnit unit = std::move(given_.extract(answered.tag).mapped());
     if (!answered.text) {
-      constexpr unsigned kMostDeaths = 3;
+      constexpr unsigned kMostDeaths = 5;
       if (++deaths_[unit.id] < kMostDeaths)
         put(unit);
       else
@@ -292,7 +292,7 @@ class SeedSearch : public Exploration {
   bool preempts(const MachineState& state, const Action& before, const Action& next) {
     if (next.flush) return true;
     return next.thread != before.thread && machine().is_enabled(state, before.thread) &&
-           !waits_in_loop(state, before.thread);
+           !machine().waits_in_loop(state, before.thread);
   }
 
   uint64_t preemptions_of(const Path& path) {

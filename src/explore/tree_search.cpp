@@ -28,8 +28,9 @@ class TreeSearch : public Exploration {
       const uint64_t changes = behaviour().changes();
       ++progress().passes;
       shared_ = behaviour().shared();
+      late_waits_ = false;
       HEDDLE_TRY(pass());
-      if (behaviour().changes() == changes) break;
+      if (behaviour().changes() == changes && !late_waits_) break;
     }
     return {};
   }
@@ -61,6 +62,7 @@ class TreeSearch : public Exploration {
       if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
         HEDDLE_TRY(execute(path()));  // it ends with the action
         if (over() || behaviour().shared() != shared_) break;
+        late_waits_ |= machine().waits_in_loop(state, action.thread);  // it should not have been chosen
         if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
           if (last().failed) continue;  // it ends here
           end(ExploreResult::End::not_covered, "an execution left the order that it was to follow",
@@ -96,6 +98,8 @@ class TreeSearch : public Exploration {
       stack_.back().actions = {*next};
       return {};
     }
+    if (options().races) HEDDLE_TRY(look_for_races(here));
+    if (over() || behaviour().shared() != shared_) return {};
     stack_.back().actions = choice_.find(here, progress().awaits);
     if (!stack_.back().actions.empty()) return {};
     note_end(here);
@@ -105,6 +109,40 @@ class TreeSearch : public Exploration {
     if (!over() && !last().failed && behaviour().shared() == shared_)
       end(ExploreResult::End::not_covered, "the program goes on where every thread seemed to wait");
     return {};
+  }
+
+  // Two threads that are about to touch the same memory: that is a race, which an execution has to show.
+  Result<void> look_for_races(const MachineState& state) {
+    for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
+      const Operation* one = next_access(state, t);
+      if (one == nullptr) continue;
+      for (uint32_t u = t + 1; u < state.threads.size(); ++u) {
+        const Operation* other = next_access(state, u);
+        if (other == nullptr || !may_race(*one, *other) || has_race(one->site, other->site)) continue;
+        if (!tried_.insert(std::minmax(one->site, other->site)).second) continue;
+        std::vector<Action> both = path();
+        both.push_back({.thread = t});
+        both.push_back({.thread = u});
+        HEDDLE_TRY(execute(both));
+        if (over() || behaviour().shared() != shared_) return {};
+        one = next_access(state, t);  // nodes have moved
+      }
+    }
+    return {};
+  }
+
+  const Operation* next_access(const MachineState& state, uint32_t thread) const {
+    const ThreadState& self = state.threads[thread];
+    if (!self.there || self.over || !machine().is_enabled(state, thread)) return nullptr;
+    const Operation& operation = behaviour().node(self.node).operation;
+    return operation.kind <= HEDDLE_EVENT_update && operation.size != 0 ? &operation : nullptr;
+  }
+
+  static bool may_race(const Operation& one, const Operation& other) {
+    const auto is_plain = [](const Operation& each) { return each.order == HEDDLE_ORDER_plain; };
+    return (one.kind != HEDDLE_EVENT_read || other.kind != HEDDLE_EVENT_read) &&
+           (is_plain(one) || is_plain(other)) && one.address < other.address + other.size &&
+           other.address < one.address + one.size;
   }
 
   // A loop of the C++ library that spins before it waits, and has gone round often enough: it goes on alone.
@@ -124,7 +162,9 @@ class TreeSearch : public Exploration {
   PersistentSet choice_;
   std::vector<Frame> stack_;
   std::unordered_set<Hash128> visited_;
-  uint64_t shared_ = 0;  // words of memory, when the pass began
+  std::set<std::pair<uint32_t, uint32_t>> tried_;  // places that may be in a race: an execution has shown or not
+  bool late_waits_ = false;  // a thread went on of which was learned then that it waits
+  uint64_t shared_ = 0;      // words of memory, when the pass began
 };
 
 }  // namespace

@@ -56,17 +56,18 @@ length = time.monotonic() - began
 print(f"in peace: {peace['verdict']}, {peace['outcomes']} outcomes, {peace['executions']} executions, {length:.1f} s")
 same("two workers", result(start("--jobs", "2")), peace)
 
-# Killed three times.
+# Killed three times, each time after a part of what there is to do.
+journal = os.path.join(scratch, "whole")
+same("with a journal", result(start("--jobs", "2", "--journal", journal)), peace)
+part = os.path.getsize(journal) / 8
 journal = os.path.join(scratch, "journal")
 sizes, kills = [], 0
 option = "--journal"
 while kills < 3:
     process = start("--jobs", "2", option, journal)
-    limit = time.monotonic() + length / 5
-    before = sizes[-1] if sizes else 0
-    # It has to have done something, and not everything.
-    while process.poll() is None and (time.monotonic() < limit or not os.path.exists(journal) or os.path.getsize(journal) <= before):
-        time.sleep(0.01)
+    enough = (sizes[-1] if sizes else 0) + part
+    while process.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal) > enough):
+        time.sleep(0.002)
     if process.poll() is not None:
         break
     process.send_signal(signal.SIGKILL)
@@ -87,7 +88,7 @@ same("gone on with when all was done", result(start("--resume", journal)), peace
 process = start("--jobs", "2")
 killed = 0
 while process.poll() is None and killed < 4:
-    time.sleep(length / 20)
+    time.sleep(min(length / 20, 0.1))
     for worker in workers_of(process)[:1]:
         os.kill(worker, signal.SIGKILL)
         killed += 1
