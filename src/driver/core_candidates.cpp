@@ -130,12 +130,13 @@ struct WordAccess {
 
 // The likelier, the smaller; multiplied by the rank among its like.
 constexpr uint64_t kExplainedViolation = 2, kCriticalViolation = 4, kExplained = 4, kCritical = 8,
-                   kViolation = 20, kConflict = 40, kSync = 48, kPosition = 3, kChoice = 12, kRest = 64,
+                   kViolation = 20, kConflict = 40, kSync = 48, kPosition = 3, kChoice = 8, kRest = 64,
                    kBehind = 4;
 
 class Finder {
  public:
-  explicit Finder(const CandidateRun& run) : run_(run), events_(run.events), held_(events_, run.threads) {}
+  explicit Finder(const CandidateRun& run)
+      : run_(run), events_(run.events), held_(events_, run.threads.size()) {}
 
   std::vector<CoreCandidate> find() {
     collect();
@@ -143,7 +144,6 @@ class Finder {
     for (const auto& [object, used] : objects_) look_at_object(object, used);
     look_at_positions();
     look_at_choices();
-    if (run_.from == 0) add_rest();
     return ranked();
   }
 
@@ -167,6 +167,11 @@ class Finder {
           const auto [found, fresh] = threads.try_emplace(word, event.thread, false);
           if (found->second.first != event.thread) found->second.second = true;
         });
+    for (const CriticalVariable& variable : run_.critical)
+      (variable.sync
+           ? critical_objects_
+           : critical_words_)[variable.sync ? variable.difference.address : variable.difference.address / 8]
+          .push_back(&variable);
     for (size_t i = 0; i < events_.size(); ++i) {
       const heddle_event& event = events_[i];
       if (event.address == 0) continue;
@@ -178,16 +183,11 @@ class Finder {
         const auto found = threads.find(word);
         if (found == threads.end()) return;
         if (!found->second.second && !(frees(event) && found->second.first != event.thread) &&
-            !freed_.contains(word))
+            !freed_.contains(word) && !critical_words_.contains(word))
           return;
         words_[word].push_back({i, event.thread, reads(event), writes(event)});
       });
     }
-    for (const CriticalVariable& variable : run_.critical)
-      (variable.sync
-           ? critical_objects_
-           : critical_words_)[variable.sync ? variable.difference.address : variable.difference.address / 8]
-          .push_back(&variable);
     // A block that one thread uses and another frees: seen only now.
     if (!freed_.empty()) return;
     for (const heddle_event& event : events_)
@@ -224,8 +224,25 @@ class Finder {
       };
       meet(next_write);
       if (access.write) meet(next_read);
+      if (critical_words_.contains(word)) meet_twins(access, before[i], next_write, next_read);
       if (access.write) next_write[access.thread] = &access;
       if (access.read) next_read[access.thread] = &access;
+    }
+  }
+
+  // A thread of the same kind that has nothing left to do in this run may do there what this one does, under
+  // the same locks.
+  void meet_twins(const WordAccess& access, const WordAccess* before,
+                  const std::map<uint32_t, const WordAccess*>& writers,
+                  const std::map<uint32_t, const WordAccess*>& readers) {
+    for (uint32_t other = 1; other < run_.threads.size(); ++other) {
+      if (other == access.thread || run_.threads[other].start != run_.threads[access.thread].start ||
+          writers.contains(other) || readers.contains(other))
+        continue;
+      size_t at = access.event;
+      for (const auto& [lock, taken] : held_.at(access.event)) at = std::min(at, taken);
+      const bool violation = before != nullptr && before->event < at;
+      add(at, other, violation ? 2 * kCriticalViolation : 2 * kCritical);
     }
   }
 
@@ -315,21 +332,30 @@ class Finder {
   void look_at_choices() {
     for (size_t i = 1; i < events_.size(); ++i) {
       if (events_[i].thread == events_[i - 1].thread) continue;
-      for (uint32_t next = 0; next < run_.threads; ++next)
+      for (uint32_t next = 0; next < run_.threads.size(); ++next)
         if (next != events_[i].thread && next != events_[i - 1].thread) add(i, next, kChoice);
     }
   }
 
   void add(size_t event, uint32_t next, uint64_t factor) {
     if (event < run_.from) return;
+    if (has_twin(event, next)) factor *= 2;
     if (event >= run_.aligned) factor *= kBehind;
     const auto [found, fresh] = found_.try_emplace({event, next}, factor);
     if (!fresh) found->second = std::min(found->second, factor);
   }
 
-  void add_rest() {
-    for (const CoreCandidate& other : candidates_in_order(run_))
-      found_.try_emplace({other.event, other.next}, kRest * (other.event >= run_.aligned ? kBehind : 1));
+  // Another thread of the same kind stands for this one: neither has begun.
+  bool has_twin(size_t event, uint32_t next) {
+    if (begins_.empty()) {
+      begins_.assign(run_.threads.size(), events_.size());
+      for (size_t i = events_.size(); i-- > 0;) begins_[events_[i].thread] = i;
+    }
+    for (uint32_t other = 1; other < next; ++other)
+      if (other != events_[event].thread && run_.threads[other].start == run_.threads[next].start &&
+          begins_[other] >= event && begins_[next] >= event)
+        return true;
+    return false;
   }
 
   // Among alike ones the last before the aligned point comes first; of those behind it the first.
@@ -364,6 +390,7 @@ class Finder {
   std::set<uint64_t> freed_;
   std::unordered_map<uint64_t, std::vector<const CriticalVariable*>> critical_words_, critical_objects_;
   std::map<Key, uint64_t> found_;
+  std::vector<size_t> begins_;  // first event by thread
 };
 
 }  // namespace
@@ -375,7 +402,7 @@ std::vector<CoreCandidate> core_candidates(const CandidateRun& run) {
 std::vector<CoreCandidate> candidates_in_order(const CandidateRun& run) {
   std::vector<CoreCandidate> out;
   for (size_t i = run.from; i < run.events.size() && out.size() < run.most; ++i)
-    for (uint32_t next = 0; next < run.threads; ++next)
+    for (uint32_t next = 0; next < run.threads.size(); ++next)
       if (next != run.events[i].thread)
         out.push_back({.event = i, .thread = run.events[i].thread, .next = next, .weight = out.size()});
   return out;

@@ -32,7 +32,7 @@ struct CoreCandidate {
 // The run in which preemptions are looked for: the passing one, or one that a preemption gave.
 struct CandidateRun {
   const std::vector<heddle_event>& events;
-  size_t threads = 0;
+  const std::vector<heddle_thread_entry>& threads;
   const std::vector<CriticalVariable>& critical;
   size_t aligned = 0;  // events before the aligned point
   size_t from = 0;     // candidates before this event are of no interest
@@ -41,8 +41,7 @@ struct CandidateRun {
   size_t most = 100'000;                                 // candidates
 };
 
-// Ascending by weight. Behind those that change an order, with large weights, all others: what a call does that
-// nobody knows of may conflict too.
+// Ascending by weight. Of threads with the same start function that have not begun, the first is likelier.
 std::vector<CoreCandidate> core_candidates(const CandidateRun& run);
 
 // The baseline (CHESS): before every synchronisation operation and shared access of the run, with each other

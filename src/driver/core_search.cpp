@@ -22,7 +22,7 @@ struct BaseRun {
   std::vector<ThreadName> threads;
   std::vector<CoreCandidate> candidates;
   unsigned preemptions = 0;
-  uint64_t weight = 0;  // of what made it
+  uint64_t weight = 1;  // of what made it
   size_t number = 0;    // of that among its parent's candidates
 };
 using Base = std::shared_ptr<const BaseRun>;
@@ -70,17 +70,37 @@ class Search {
       const uint64_t own = base->candidates[candidate].weight;
       // The baseline tries all single preemptions before the first pair.
       const uint64_t in_order = base->preemptions * kNextDepth + base->number * kNextRun + candidate;
-      open.push({in_order_ ? in_order : base->weight + own, number++, base, candidate});
+      open.push({in_order_ ? in_order : base->weight * own, number++, base, candidate});
     };
     add(base_of(passing_.execution, nullptr, 0), 0);
+    Base baseline;
+    size_t next_of_baseline = 0;
     while (!open.empty() && !ended_) {
       const Entry entry = open.top();
       open.pop();
       add(entry.base, entry.candidate + 1);
       const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
       if (run != nullptr) add(run, 0);
+      // What the core tells may mislead: after a while every second try is the baseline's next.
+      if (in_order_ || ended_ || result_.tries < kAlone) continue;
+      if (baseline == nullptr) baseline = baseline_of_passing();
+      for (const uint64_t tries = result_.tries;
+           result_.tries == tries && !ended_ && next_of_baseline < baseline->candidates.size();) {
+        const CoreCandidate& candidate = baseline->candidates[next_of_baseline++];
+        if (tried_.contains({candidate.event, candidate.next})) continue;
+        const Base other = HEDDLE_TRY(perform(*baseline, next_of_baseline - 1));
+        if (other != nullptr) add(other, 0);
+      }
     }
     return {};
+  }
+
+  Base baseline_of_passing() {
+    in_order_ = true;
+    BaseRun base = *base_of(passing_.execution, nullptr, 0);
+    in_order_ = false;
+    for (CoreCandidate& candidate : base.candidates) candidate.weight = kBaselineWeight;
+    return std::make_shared<const BaseRun>(std::move(base));
   }
 
   Result<CoreSearchResult> finish(CoreSearchResult::End end) {
@@ -100,11 +120,11 @@ class Search {
     if (parent != nullptr) {
       base->preemptions = parent->preemptions + 1;
       base->number = candidate;
-      base->weight = parent->weight + parent->candidates[candidate].weight + kPairWeight;
+      base->weight = std::min(kMostWeight, parent->weight * parent->candidates[candidate].weight * 2);
     }
     if (base->preemptions >= options_.preemptions) return base;
     CandidateRun run{.events = execution.kept_events,
-                     .threads = base->threads.size(),
+                     .threads = execution.created,
                      .critical = passing_.critical,
                      .aligned = aligned_in(execution, base->threads)};
     if (parent != nullptr) {
@@ -288,8 +308,9 @@ class Search {
     return {};
   }
 
-  static constexpr uint64_t kPairWeight = 16;
+  static constexpr uint64_t kMostWeight = uint64_t{1} << 32;
   static constexpr uint64_t kNextDepth = uint64_t{1} << 60, kNextRun = uint64_t{1} << 24;
+  static constexpr uint64_t kAlone = 10, kBaselineWeight = 64;
   static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
 
   const CoreCase& core_;

@@ -2,9 +2,11 @@
 //
 // First the threads are brought to where the core has them, if it has one in the middle of something. Then
 // preemptions are tried (core_candidates.h), alone and two together, the lightest first; the weight of two is
-// the sum. The second preemption is looked for in the run that the first one gave, by what the thread does
-// there for the how-manieth time. A thread in a timed wait is let go on by the end of its time. When all of
-// these are tried, all points of the run follow in its order.
+// twice the product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption
+// is looked for in the run that the first one gave. A thread in a timed wait is let go on by the end of its
+// time. From the tenth try on, every second one is the next of the
+// baseline: a core that misleads costs about twice as much as none. When all is tried, all pairs of points of
+// the run follow in its order.
 #pragma once
 
 #include <chrono>
