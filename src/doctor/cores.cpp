@@ -10,7 +10,9 @@
 namespace heddle {
 namespace {
 
-constexpr const char* kNoCore = "a crash leaves no core file: record --mode core and core have nothing to read";
+constexpr const char* kNoCore =
+    "a crash leaves no core file for heddle core; heddle record --mode core, which watches the program, writes "
+    "one";
 
 // The program a core is piped to, "|/usr/lib/systemd/systemd-coredump %P ...", and how to get the core back.
 Finding piped(const Machine& machine, const std::string& pattern) {
@@ -23,7 +25,7 @@ Finding piped(const Machine& machine, const std::string& pattern) {
           : change;
   return limited(
       fmt::format("piped to {}", handler),
-      "cores do not appear as files: record --mode core finds none, core needs the file taken from the handler",
+      "cores do not appear as files: core needs the file taken from the handler, or one of record --mode core",
       remedy);
 }
 
