@@ -76,6 +76,7 @@ class SymbolicMachine {
   SymbolicMachine(CodeCache& code, SymbolicMemory memory, const Known& known, ApproximationList& approximations,
                   uint32_t thread);
 
+  bool wrote_anywhere = false;  // where is not known: what was read since may be wrong
   bool misses_release = false;  // of which the address is an expression
   std::vector<CoreStay> stays;
   std::optional<LikelyValues> likely;  // if somebody may ask for them

@@ -99,6 +99,7 @@ bool SymbolicMachine::is_uncertain(Expr e) {
 void SymbolicMachine::forget_object(Expr address, uint64_t most) {
   const Object object = object_of(address);
   misses_object_ |= object.size == 0;
+  wrote_anywhere |= object.size == 0;
   const uint64_t size = std::min(object.size, most);
   const std::string why = "a write at an address of which nothing is known";
   unknown(1, why);
@@ -111,6 +112,7 @@ Event& SymbolicMachine::symbolic_event(EventKind kind, Expr address, unsigned by
   if (object.size != 0 && object.size < kLargest) {
     also_share.add(object.begin, object.size);
   } else if (kind != EventKind::read) {
+    wrote_anywhere = true;
     unknown(1, "a write at an address of which nothing is known");
   }
   Event& event = add_event(kind, current_);

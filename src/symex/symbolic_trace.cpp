@@ -404,7 +404,9 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     // A path that is not of a log comes without values: what stands for them was assumed.
     const bool assumed =
         std::ranges::any_of(input.logs, [](const auto& each) { return each.source != nullptr; });
-    trace.exact = !more && statistics.mismatches == 0 && !assumed;
+    const bool astray =
+        std::ranges::any_of(pass.runs(), [](const ThreadRun& run) { return run.machine->wrote_anywhere; });
+    trace.exact = !more && statistics.mismatches == 0 && !assumed && !astray;
     forget_signals_from_outside(trace);
     forget_posts_of_handlers(handlers, trace);
     forget_unseen_blocks(
