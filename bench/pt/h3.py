@@ -57,7 +57,7 @@ def measure(args, name, source, arguments):
     if recorded.returncode != 10:
         return ["no failure"]
     shown = run([heddle, "show", recording, "--trace"], 300)
-    events = re.search(r"(\d+) events", shown.stdout)
+    events = sum(int(each) for each in re.findall(r"^thread .*?: (\d+) events", shown.stdout, re.M))
     plain, plain_time = solve(heddle, recording, args.time, ["--no-clocks"])
     cores, cores_time = solve(heddle, recording, args.time, ["--core-facts"])
     begin = time.monotonic()
@@ -65,7 +65,7 @@ def measure(args, name, source, arguments):
                      args.time * 3 + 60)
     own = f"{time.monotonic() - begin:.1f} s" if reproduced.returncode == 0 else "no"
     count = lambda statistics: str(statistics.get("read-write constraints", "-")) if statistics else "-"
-    return [events.group(1) if events else "-", count(plain), plain_time, count(cores), cores_time, own]
+    return [str(events), count(plain), plain_time, count(cores), cores_time, own]
 
 
 def decoding(args):

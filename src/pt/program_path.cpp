@@ -120,7 +120,9 @@ void PathFollower::arrive(uint64_t begin) {
   const MachineFunction& code = *code_.code_at(begin);
   const bool at_entry = begin == code.range.begin;
   if (stack_.empty()) {
-    if (!at_entry) return lose("the thread is in the middle of a function that nobody has called");
+    if (!at_entry)
+      return lose(fmt::format("the thread is in the middle of a function that nobody has called: {} at {:#x}",
+                              program_.function(code.function).getName().str(), begin));
     return enter(code, EnteredBy::outside);
   }
   Activation& top = stack_.back();

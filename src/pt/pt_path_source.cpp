@@ -157,6 +157,10 @@ class PtThreadTeller {
       if (at(Kind::block, *block)) {
         note_core(*peek());
         ++next_;
+        idle_blocks_ = 0;
+      } else if (++idle_blocks_ > kMostIdle) {
+        return trouble(
+            fmt::format("heddle's model of {} goes on without end here", readable_name(here.function)));
       }
       ++end_.blocks;
       visitor_.block(paths_.program_.id_of(*block));
@@ -653,6 +657,9 @@ class PtThreadTeller {
   llvm::DenseMap<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>,
                  std::vector<const llvm::BasicBlock*>>
       ways_;
+  // Blocks that the path does not have, since the last one that it has: what guesses lead to may have no end.
+  static constexpr uint64_t kMostIdle = 20'000;
+  uint64_t idle_blocks_ = 0;
   uint32_t depth_ = 0;
   uint32_t core_ = PathVisitor::kAnyCore - 1;
   uint64_t core_since_ = 0;

@@ -157,6 +157,7 @@ class Decoder {
   }
 
   void decode(const Stretch& stretch) {
+    if (stretch.core != core_) tsc_ = 0;
     core_ = stretch.core;
     pt_config config;
     pt_config_init(&config);
@@ -216,7 +217,7 @@ class Decoder {
   }
 
   void handle(const pt_event& event, pt_block_decoder& decoder) {
-    if (event.has_tsc) tsc_ = event.tsc;
+    if (event.has_tsc) tsc_ = std::max(tsc_, event.tsc);  // an estimate may have been too high
     switch (event.type) {
       case ptev_enabled:
         begin_span(false);
