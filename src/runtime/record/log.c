@@ -302,6 +302,10 @@ HEDDLE_PRESERVE_ALL __attribute__((noinline)) static void next_path_chunk(void) 
   next_chunk(rt_now, HEDDLE_RECORD_path);
 }
 
+HEDDLE_PRESERVE_ALL __attribute__((noinline)) static void send_deferred(void) {
+  rt_send_deferred(&rt_now->buffer);
+}
+
 HEDDLE_PRESERVE_ALL void heddle_record_next_data(void) {
   next_chunk(rt_now, HEDDLE_RECORD_data);
 }
@@ -315,7 +319,7 @@ static uint64_t* plain_next(struct rt_log* log, uint64_t* word, uint64_t full) {
 }
 
 /* Each step of it leaves a readable stream that at most lacks the word which is being completed: the process
- * may be killed anywhere. */
+ * may be killed anywhere. Signals wait (signals.c). */
 HEDDLE_PRESERVE_ALL void heddle_record_next_word(void) {
   struct rt_log* const log = rt_now;
   volatile uint64_t* const word = heddle_record_state.word;
@@ -350,7 +354,9 @@ HEDDLE_PRESERVE_ALL void heddle_record_next_word(void) {
     next_path_chunk();
   }
   RT_ORDER();
-  ++log->words;
+  ++*(volatile uint64_t*)&log->words;
+  RT_ORDER();
+  if (!RT_LIKELY(log->buffer.deferred.si_signo == 0)) send_deferred();
 }
 
 /* ---- logs */

@@ -41,13 +41,16 @@ static void write_signal(int number, uint64_t pc, const struct rt_log* below) {
   rt_written(to);
 }
 
-/* ---- a signal while the store buffer is worked on (buffers.c) waits until that is done. The thread goes on
- * with signals blocked, and then gets it once more. Faults cannot wait: they are not blocked. */
+/* ---- a signal while the store buffer is worked on (buffers.c), or a word of the path is completed (log.c), waits
+ * until that is done: its handler may never come back. The thread goes on with signals blocked, and then gets it
+ * once more. Faults cannot wait: they are not blocked. */
 static const uint64_t fault_signals = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) |
                                       1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1);
 
-static bool defer(struct rt_buffer* buffer, int number, const siginfo_t* information, void* context) {
-  if (!buffer->busy || (fault_signals >> (number - 1) & 1) != 0) return false;
+static bool defer(struct rt_log* log, int number, const siginfo_t* information, void* context) {
+  struct rt_buffer* const buffer = &log->buffer;
+  const bool is_busy = buffer->busy || log->transit == log->words + 1;
+  if (!is_busy || (fault_signals >> (number - 1) & 1) != 0) return false;
   uint64_t mask;
   sigset_t* const blocked = &((ucontext_t*)context)->uc_sigmask;
   memcpy(&mask, blocked, sizeof mask);
@@ -86,7 +89,7 @@ static void on_signal(int number, siginfo_t* information, void* context) {
     rt_publish_failure(self, number, information, context);
   struct rt_log* const below = rt_now;
   const bool busy = below->buffer.busy; /* only faults interrupt that */
-  if (defer(&below->buffer, number, information, context)) return;
+  if (defer(below, number, information, context)) return;
   rt_interrupt_buffer(&below->buffer);
   struct rt_log* const log = rt_handler_log(self, below->level + 1);
   const uint64_t pc = (uint64_t)((const ucontext_t*)context)->uc_mcontext.gregs[REG_RIP];
