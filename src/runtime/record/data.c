@@ -46,7 +46,25 @@ uint32_t heddle_record_enter(uint32_t function) {
   return from_outside;
 }
 
+static struct rt_log* log_of_level(uint32_t level) {
+  return level == 0 ? &rt_self->log : rt_self->handlers[level];
+}
+
+/* Has the handler that this log is of been left for a frame here? It may run on a stack of its own. */
+static bool is_left(const struct rt_log* log, uint64_t frame) {
+  const struct rt_thread* const self = log->thread;
+  const bool from_own = self->stack_low <= log->frame && log->frame < self->stack_high;
+  const bool to_own = self->stack_low <= frame && frame < self->stack_high;
+  return from_own ? frame > log->frame : to_own;
+}
+
+/* An exception, or the end of the thread, may have come out of a handler into the code that it interrupted. */
 void heddle_record_landed(uint32_t invoke) {
+  while (RT_UNLIKELY(rt_now->level != 0) && is_left(rt_now, (uint64_t)(uintptr_t)__builtin_frame_address(0))) {
+    const uint64_t mask = rt_block_signals();
+    rt_make_current(log_of_level(rt_now->level - 1));
+    rt_restore_signals(mask);
+  }
   uint8_t* to = rt_room();
   *to++ = HEDDLE_RECORD_landed;
   rt_written(rt_varint(to, invoke));
@@ -107,10 +125,6 @@ _Static_assert(RT_LEVELS < 16, "a level has 4 bits in a mark");
 
 void heddle_record_twice_begin(uint64_t* mark) {
   *mark = 0;
-}
-
-static struct rt_log* log_of_level(uint32_t level) {
-  return level == 0 ? &rt_self->log : rt_self->handlers[level];
 }
 
 void heddle_record_twice(uint64_t* mark, uint32_t call, uint32_t result) {

@@ -75,6 +75,7 @@ struct rt_log {
   /* Completed words, repetitions counted. While transit == words + 1, transit_word is being completed. */
   uint64_t words, transit, transit_word;
 
+  uint64_t frame; /* of handlers: where on the stack the one that runs began */
   uint64_t last_stamp;
   int last_errno;
   uint64_t references[255];

@@ -95,6 +95,7 @@ static void on_signal(int number, siginfo_t* information, void* context) {
   const uint64_t pc = (uint64_t)((const ucontext_t*)context)->uc_mcontext.gregs[REG_RIP];
   uint64_t mask = rt_block_signals(); /* another handler must not find the logs half exchanged */
   rt_make_current(log);
+  log->frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
   write_signal(number, pc, below);
   rt_restore_signals(mask);
   handler(number, information, context);
