@@ -19,6 +19,19 @@ bool ends_process(Behaviour::State state) {
   return state == Behaviour::State::failed || state == Behaviour::State::exits;
 }
 
+// What all threads share beside memory.
+void add_objects(Hasher128& hasher, const MachineState& state) {
+  for (const SyncObject& object : state.objects) {
+    hasher.add(object.address);
+    hasher.add(uint64_t{object.holder} << 32 | object.count);
+    hasher.add(uint64_t{object.arrived} << 32 | object.round << 1 | object.done);
+    hasher.add(object.history);
+    for (const uint32_t waiter : object.queue) hasher.add(waiter);
+  }
+  for (const auto& [address, size] : state.freed) hasher.add(address);
+  hasher.add(state.alone);
+}
+
 }  // namespace
 
 MachineState OperationalMachine::begin() const {
@@ -216,15 +229,7 @@ Hash128 OperationalMachine::hash(const MachineState& state) const {
     hasher.add(word.address);
     hasher.add(word.value);
   }
-  for (const SyncObject& object : state.objects) {
-    hasher.add(object.address);
-    hasher.add(uint64_t{object.holder} << 32 | object.count);
-    hasher.add(uint64_t{object.arrived} << 32 | object.round << 1 | object.done);
-    hasher.add(object.history);
-    for (const uint32_t waiter : object.queue) hasher.add(waiter);
-  }
-  for (const auto& [address, size] : state.freed) hasher.add(address);
-  hasher.add(state.alone);
+  add_objects(hasher, state);
   return hasher.hash();
 }
 
@@ -251,15 +256,7 @@ Hash128 OperationalMachine::full_hash(const MachineState& state) const {
     hasher.add(word.address);
     hasher.add(word.value);
   }
-  for (const SyncObject& object : state.objects) {
-    hasher.add(object.address);
-    hasher.add(uint64_t{object.holder} << 32 | object.count);
-    hasher.add(uint64_t{object.arrived} << 32 | object.round << 1 | object.done);
-    hasher.add(object.history);
-    for (const uint32_t waiter : object.queue) hasher.add(waiter);
-  }
-  for (const auto& [address, size] : state.freed) hasher.add(address);
-  hasher.add(state.alone);
+  add_objects(hasher, state);
   return out ^ hasher.hash();
 }
 
