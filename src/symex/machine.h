@@ -176,6 +176,11 @@ class SymbolicMachine {
   // A concrete address, or none: then the access is given up and registered.
   std::optional<uint64_t> address(const Cell& cell, const Op& op);
   bool is_shared(uint64_t at, uint64_t size) const { return !shared.empty() && shared.contains(at, size); }
+  // What is read there may be what another thread wrote. As long as the first thread has made no other, there
+  // is none: what it reads is what it wrote, though others read and write there later.
+  bool may_read_from_others(uint64_t at, uint64_t size) const {
+    return is_shared(at, size) && (thread_ != 0 || epoch != 0 || known_.by_handlers.contains(at, size));
+  }
   Expr read_event(uint64_t address, unsigned bytes, const Op* op);
   void write_event(uint64_t address, Expr value, unsigned bytes, const Op* op);
 

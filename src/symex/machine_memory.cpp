@@ -129,7 +129,7 @@ bool SymbolicMachine::has_inherited(uint64_t address, unsigned bytes) {
 void SymbolicMachine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
   if (op.reads_shared) notes.note(at, bytes, false, epoch);
-  const bool event = is_shared(at, bytes) && (op.reads_shared || has_inherited(at, bytes));
+  const bool event = may_read_from_others(at, bytes) && (op.reads_shared || has_inherited(at, bytes));
   if (!event && type.leaves.size() == 1 && bytes <= 8) {
     uint64_t bits = 0;
     if (memory.read(at, {reinterpret_cast<uint8_t*>(&bits), bytes})) {
@@ -204,7 +204,8 @@ Expr SymbolicMachine::update(uint64_t at, unsigned bits, const Op& op,
   if (likely) likely->wrote(at, stamp_);
   const auto index = static_cast<uint32_t>(trace.events.size() - 1);
   const Expr whole = known_.by_handlers.contains(at, bytes) ? unknown(bytes * 8, "what a signal handler writes")
-                                                            : pool().read(index, bytes * 8);
+                     : may_read_from_others(at, bytes)      ? pool().read(index, bytes * 8)
+                                                            : read_bytes(at, bytes);
   const Expr old = pool().extract(whole, 0, bits);
   const Expr written = pool().zext(change(old), bytes * 8);
   trace.events[index].value = written;

@@ -93,7 +93,7 @@ void copy_block(SymbolicMachine& machine, const Op& op) {
 // One byte, an event if it is shared.
 Expr read_byte(SymbolicMachine& machine, uint64_t at, const Op& op) {
   machine.notes.note(at, 1, false, machine.epoch);
-  return machine.is_shared(at, 1) ? machine.read_event(at, 1, &op) : machine.read_bytes(at, 1);
+  return machine.may_read_from_others(at, 1) ? machine.read_event(at, 1, &op) : machine.read_bytes(at, 1);
 }
 
 bool is_zero(SymbolicMachine& machine, Expr byte) {
@@ -242,7 +242,7 @@ std::optional<std::vector<uint8_t>> bytes_behind(SymbolicMachine& machine, const
   while (out.size() < most) {
     uint8_t byte = 0;
     const uint64_t here = at + out.size();
-    if (machine.is_shared(here, 1) || !machine.memory.read(here, {&byte, 1})) return std::nullopt;
+    if (machine.may_read_from_others(here, 1) || !machine.memory.read(here, {&byte, 1})) return std::nullopt;
     out.push_back(byte);
     if (string && byte == 0) break;
   }
@@ -381,7 +381,7 @@ std::optional<std::string> string_at(SymbolicMachine& machine, uint64_t at, uint
   std::string out;
   for (; out.size() < limit; ++at) {
     uint8_t byte = 0;
-    if (machine.is_shared(at, 1) || !machine.memory.read(at, {&byte, 1})) return std::nullopt;
+    if (machine.may_read_from_others(at, 1) || !machine.memory.read(at, {&byte, 1})) return std::nullopt;
     machine.notes.note(at, 1, false, machine.epoch);
     if (byte == 0) break;
     out += static_cast<char>(byte);
