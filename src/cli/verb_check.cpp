@@ -78,12 +78,13 @@ struct NamedAlgorithm {
   std::string_view name;
   Algorithm algorithm;
 };
-constexpr std::array<NamedAlgorithm, 6> kAlgorithms = {{{"trees", Algorithm::trees},
+constexpr std::array<NamedAlgorithm, 7> kAlgorithms = {{{"trees", Algorithm::trees},
                                                         {"mcr", Algorithm::mcr},
                                                         {"mcr-s", Algorithm::mcr_s},
                                                         {"mcr-s+", Algorithm::mcr_s_plus},
                                                         {"se-mcr", Algorithm::se_mcr},
-                                                        {"icb", Algorithm::icb}}};
+                                                        {"icb", Algorithm::icb},
+                                                        {"dpor", Algorithm::dpor}}};
 
 std::string_view name_of(Algorithm algorithm) {
   return std::ranges::find(kAlgorithms, algorithm, &NamedAlgorithm::algorithm)->name;
@@ -236,7 +237,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   options.races = given.races != "off";
   if (given.preemptions) options.preemptions = *given.preemptions;
   if (given.depth) options.depth = *given.depth;
-  const bool by_seeds = options.algorithm != Algorithm::trees;
+  const bool by_seeds = options.algorithm != Algorithm::trees && options.algorithm != Algorithm::dpor;
   if ((given.preemptions || given.depth) && !by_seeds)
     return Error{.what = fmt::format("the algorithm {} has no bounds on preemptions and depth",
                                      name_of(options.algorithm)),
@@ -247,7 +248,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     return Error{.what = fmt::format("the algorithm {} has no --jobs, --journal and --resume",
                                      name_of(options.algorithm)),
                  .why = "it keeps what it learned in one process",
-                 .next = "add --algorithm se-mcr, or leave them out: trees alone is mostly faster",
+                 .next = "add --algorithm se-mcr, or leave them out",
                  .exit = ExitCode::usage};
   if (!given.journal.empty() && !given.resume.empty())
     return Error{.what = "--journal begins a journal, --resume goes on with one",
@@ -338,7 +339,7 @@ void add_check(VerbSet& verbs) {
   std::vector<std::string> names;
   for (const NamedAlgorithm& each : kAlgorithms) names.emplace_back(each.name);
   verb->add_option("--algorithm", options->algorithm,
-                   "trees (default), mcr, mcr-s, mcr-s+, se-mcr or icb: docs/check.md tells them apart")
+                   "trees (default), mcr, mcr-s, mcr-s+, se-mcr, icb or dpor: docs/check.md tells them apart")
       ->check(CLI::IsMember(names));
   verb->add_option("--races", options->races,
                    "Data races: report (default: told, no failure), fail (exit code 10) or off")

@@ -321,6 +321,8 @@ Result<ExploreResult> explore(Executor& executor, const ExploreOptions& options,
   switch (options.algorithm) {
     case Algorithm::trees:
       return tree_search(executor, options, progress)->run();
+    case Algorithm::dpor:
+      return dpor_search(executor, options, progress)->run();
     default:
       return seed_search(executor, options, progress)->run();
   }

@@ -88,6 +88,8 @@ class Exploration {
 // The algorithms: one file each.
 std::unique_ptr<Exploration> tree_search(Executor& executor, const ExploreOptions& options,
                                          const std::function<void(const ExploreProgress&)>& progress);
+std::unique_ptr<Exploration> dpor_search(Executor& executor, const ExploreOptions& options,
+                                         const std::function<void(const ExploreProgress&)>& progress);
 std::unique_ptr<Exploration> seed_search(Executor& executor, const ExploreOptions& options,
                                          const std::function<void(const ExploreProgress&)>& progress);
 

@@ -49,6 +49,7 @@ enum class Algorithm : uint8_t {
   mcr_s_plus,  // the same, but fixed for all reads before the one that is to read something else
   se_mcr,      // without what is equivalent to what was explored
   icb,         // iterative context bounding
+  dpor,        // dynamic partial-order reduction with sleep sets: dpor_search.cpp
 };
 
 struct ExploreOptions {

@@ -68,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Case{Algorithm::trees, "trees", 1}, Case{Algorithm::mcr, "mcr", 4},
                                      Case{Algorithm::mcr_s, "mcr_s", 4},
                                      Case{Algorithm::mcr_s_plus, "mcr_s_plus", 4},
-                                     Case{Algorithm::se_mcr, "se_mcr", 2}, Case{Algorithm::icb, "icb", 40}),
+                                     Case{Algorithm::se_mcr, "se_mcr", 2}, Case{Algorithm::icb, "icb", 40},
+                                     Case{Algorithm::dpor, "dpor", 2}),
                      testing::Values(MemoryModel::sc, MemoryModel::tso, MemoryModel::pso)),
     [](const auto& given) {
       return std::string(std::get<0>(given.param).name) + "_" + std::string(text_of(std::get<1>(given.param)));
@@ -78,16 +79,16 @@ INSTANTIATE_TEST_SUITE_P(
 // store to `x` becomes visible. It must not become visible together with that to `y` for good.
 TEST(Explorer, FindsStoresThatAreOvertakenWhereTheFirstRunDidNotLook) {
   using Kind = SmallInstruction::Kind;
-  const SmallProgram program{{{{.kind = Kind::read, .place = 1},
-                               {.kind = Kind::skip_if, .number = 0, .skipped = 1},
-                               {.kind = Kind::read, .place = 0}},
-                              {{.kind = Kind::write, .place = 0, .number = 1},
-                               {.kind = Kind::write, .place = 1, .number = 1}}}};
+  const SmallProgram program{
+      {{{.kind = Kind::read, .place = 1},
+        {.kind = Kind::skip_if, .number = 0, .skipped = 1},
+        {.kind = Kind::read, .place = 0}},
+       {{.kind = Kind::write, .place = 0, .number = 1}, {.kind = Kind::write, .place = 1, .number = 1}}}};
   for (const MemoryModel model : {MemoryModel::sc, MemoryModel::tso, MemoryModel::pso}) {
     const AllRuns all(program, model);
     EXPECT_EQ(all.outcomes.size(), model == MemoryModel::pso ? 3u : 2u);
     for (const Algorithm algorithm : {Algorithm::trees, Algorithm::mcr, Algorithm::mcr_s, Algorithm::mcr_s_plus,
-                                      Algorithm::se_mcr, Algorithm::icb}) {
+                                      Algorithm::se_mcr, Algorithm::icb, Algorithm::dpor}) {
       const Result<ExploreResult> result = explored(program, model, true, algorithm);
       ASSERT_TRUE(result);
       EXPECT_EQ(result->outcomes, all.outcomes) << int(algorithm) << " " << text_of(model);

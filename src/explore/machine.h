@@ -146,6 +146,7 @@ class OperationalMachine {
   }
   const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
   bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
+  bool buffer_is_full(const MachineState& state, uint32_t thread) const;
 
   // The same for a run: a thread performed this event. Learns what it tells; a text says what does not fit.
   // `data`: what it moved, if it is large. `numbers`: of the run's threads here.

@@ -53,16 +53,20 @@ bool OperationalMachine::buffers(const Operation& operation) const {
          operation.order != HEDDLE_ORDER_seq_cst;
 }
 
-void OperationalMachine::buffer(MachineState& state, uint32_t thread, const Operation& operation,
-                                std::span<const Piece> pieces) const {
-  ThreadState& self = state.threads[thread];
+bool OperationalMachine::buffer_is_full(const MachineState& state, uint32_t thread) const {
   size_t stores = 0;
   uint32_t last = 0;
-  for (const Store& each : self.buffer) {
+  for (const Store& each : state.threads[thread].buffer) {
     stores += each.number != last;
     last = each.number;
   }
-  if (stores == kMostBuffered) flush(state, thread, self.buffer.front().address);
+  return stores == kMostBuffered;
+}
+
+void OperationalMachine::buffer(MachineState& state, uint32_t thread, const Operation& operation,
+                                std::span<const Piece> pieces) const {
+  ThreadState& self = state.threads[thread];
+  if (buffer_is_full(state, thread)) flush(state, thread, self.buffer.front().address);
   const uint32_t number = self.next_number++;
   const bool release = operation.order == HEDDLE_ORDER_release || operation.order == HEDDLE_ORDER_acq_rel;
   for (const Piece& piece : pieces)
