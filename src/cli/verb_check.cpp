@@ -217,10 +217,11 @@ void print_result(const ExploreResult& result, const std::vector<Found>& found,
       fmt::print(stderr, "heddle: undecided: interrupted ({})\n", counts);
       return;
     case ExploreResult::End::not_covered:
-      fmt::print(stderr,
-                 "heddle: undecided: this program cannot be explored as a whole: {}{} ({})\n  next: heddle hunt, "
-                 "which tries interleavings of any program\n",
-                 result.why, site_text(result, names), counts);
+      fmt::print(
+          stderr,
+          "heddle: undecided: this program cannot be explored as a whole: {}{} ({})\n  next: heddle hunt, "
+          "which tries interleavings of any program\n",
+          result.why, site_text(result, names), counts);
       return;
     case ExploreResult::End::stopped:
       fmt::print(stderr, "heddle: {}\n", unfinished_text(result.last));
@@ -244,11 +245,12 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                  .why = "it does not go through schedules by their number of preemptions",
                  .next = "add --algorithm icb, or another one (heddle check --help)",
                  .exit = ExitCode::usage};
-  if ((given.jobs > 1 || !given.journal.empty() || !given.resume.empty()) && !by_seeds)
+  if ((given.jobs > 1 || !given.journal.empty() || !given.resume.empty()) &&
+      options.algorithm == Algorithm::dpor)
     return Error{.what = fmt::format("the algorithm {} has no --jobs, --journal and --resume",
                                      name_of(options.algorithm)),
-                 .why = "it keeps what it learned in one process",
-                 .next = "add --algorithm se-mcr, or leave them out",
+                 .why = "its work is not in units",
+                 .next = "choose another algorithm, or leave them out",
                  .exit = ExitCode::usage};
   if (!given.journal.empty() && !given.resume.empty())
     return Error{.what = "--journal begins a journal, --resume goes on with one",
@@ -269,10 +271,9 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   options.library_sites = library_code(setup.program->program());
   const InterruptGuard guard;
   ProgramExecutor executor(*setup.program, setup.launch);
-  options.journal_head =
-      fmt::format("heddle-check 1 {} {} {} {} {}", setup.program->program().identity(),
-                  name_of(options.algorithm), text_of(options.rules.memory_model),
-                  given.find_all ? "all" : "first", shell_quote(setup.launch.command));
+  options.journal_head = fmt::format("heddle-check 2 {} {} {} {} {}", setup.program->program().identity(),
+                                     name_of(options.algorithm), text_of(options.rules.memory_model),
+                                     given.find_all ? "all" : "first", shell_quote(setup.launch.command));
   options.make_executor = [&]() -> std::unique_ptr<Executor> {
     LaunchOptions launch = setup.launch;
     // A position of its own in standard input.
@@ -330,8 +331,8 @@ void add_check(VerbSet& verbs) {
                              "  heddle check --memory-model tso -- ./test   with store buffers, as on x86\n"
                              "  heddle check --find-all --time 5m -- ./test\n"
                              "  heddle check --json -- ./test\n"
-                             "  heddle check --algorithm se-mcr --jobs 8 --journal run.journal -- ./test\n"
-                             "  heddle check --algorithm se-mcr --jobs 8 --resume run.journal -- ./test\n"
+                             "  heddle check --jobs 8 --journal run.journal -- ./test\n"
+                             "  heddle check --jobs 8 --resume run.journal -- ./test\n"
                              "Exit codes: 0 everything was explored and nothing fails, 10 failure, 12 "
                              "undecided: a limit, or something\n"
                              "in the program that cannot be explored.",
@@ -345,14 +346,13 @@ void add_check(VerbSet& verbs) {
                    "Data races: report (default: told, no failure), fail (exit code 10) or off")
       ->check(CLI::IsMember({"report", "fail", "off"}));
   verb->add_option("--preemptions", options->preemptions,
-                   "Only schedules with at most so many preemptions (not trees)");
-  verb->add_option("--depth", options->depth, "Only so many steps into the program (not trees)");
-  verb->add_option("-j,--jobs", options->jobs, "Worker processes (not trees; default 1)")
+                   "Only schedules with at most so many preemptions (not trees, dpor)");
+  verb->add_option("--depth", options->depth, "Only so many steps into the program (not trees, dpor)");
+  verb->add_option("-j,--jobs", options->jobs, "Worker processes (not dpor; default 1)")
       ->check(CLI::Range(1u, 256u));
   verb->add_option("--journal", options->journal,
-                   "Write down in this new file what was done and what is left (not trees)");
-  verb->add_option("--resume", options->resume,
-                   "Go on with such a journal, of a run that ended or was killed");
+                   "Write down in this new file what was done and what is left (not dpor)");
+  verb->add_option("--resume", options->resume, "Go on with such a journal, of a run that ended or was killed");
   verb->add_flag("--find-all", options->find_all, "Go on behind the first failure; one of each kind is kept");
   verb->add_option("--time", options->time, "How long at most, such as 30s or 5m (default: no limit)")
       ->check(duration_value());

@@ -1,6 +1,7 @@
 #include "explore/exploration.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "replay/interrupt.h"
 
@@ -74,10 +75,10 @@ Result<void> Exploration::execute(std::span<const Action> path, std::optional<St
   }
   const Schedule prefix = schedule_of(path, more);
   Execution run = HEDDLE_TRY(executor_->execute({.schedule = prefix.steps.empty() ? nullptr : &prefix,
-                                                .full_flushes = true,
-                                                .rules = options_.rules,
-                                                .keep_schedule = true,
-                                                .keep_events = true}));
+                                                 .full_flushes = true,
+                                                 .rules = options_.rules,
+                                                 .keep_schedule = true,
+                                                 .keep_events = true}));
   ++result_.progress.executions;
   last_.failed = run.outcome == Outcome::failed;
   look();
@@ -100,11 +101,30 @@ Result<void> Exploration::execute(std::span<const Action> path, std::optional<St
       return {};
   }
   if (header_.identity.empty()) header_ = run.schedule.header;
+  const auto knowledge = [&] {
+    return std::tuple(behaviour_.size(), behaviour_.changes(), behaviour_.shared(), races_.found().size(),
+                      result_.failures.size());
+  };
+  const auto before = knowledge();
   if (options_.races) races_.look_at(run);
   if (std::string why = learn(run); !why.empty()) {
     if (run.outcome != Outcome::failed) end(ExploreResult::End::not_covered, std::move(why), learning_);
   }
   if (run.outcome == Outcome::failed) note_failure(std::move(run));
+  if (keeps_lessons_ && !more && knowledge() != before)
+    lessons_.push_back({.path = {path.begin(), path.end()}});
+  return {};
+}
+
+Result<void> Exploration::learn_again(const std::vector<Lesson>& lessons) {
+  for (const Lesson& lesson : lessons) {
+    if (over_) break;
+    const uint64_t executions = result_.progress.executions;
+    const std::optional<MachineState> state = lesson.loops ? state_after(lesson.path) : std::nullopt;
+    if (state && has_open_loop(*state)) HEDDLE_TRY(look_at_loops(*state, lesson.path));
+    if (!lesson.loops) HEDDLE_TRY(execute(lesson.path));
+    result_.progress.executions = executions;  // whoever learned it first has counted them
+  }
   return {};
 }
 
@@ -233,6 +253,7 @@ bool Exploration::has_open_loop(const MachineState& state) const {
 
 Result<void> Exploration::look_at_loops(const MachineState& state, std::span<const Action> path) {
   const uint64_t shared = behaviour_.shared();
+  if (keeps_lessons_) lessons_.push_back({.loops = true, .path = {path.begin(), path.end()}});
   for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
     const ThreadState& thread = state.threads[t];
     if (!thread.there || thread.over) continue;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "explore/explorer.h"
+#include "explore/search_unit.h"
 
 namespace heddle {
 
@@ -35,6 +36,11 @@ class Exploration {
   // Loops that threads go round in this state, behind the path: do they wait? May execute.
   Result<void> look_at_loops(const MachineState& state, std::span<const Action> path);
   bool has_open_loop(const MachineState& state) const;
+  // What was learned since this was asked last, for other processes; and the same in such a process. Nothing
+  // where nobody keeps it.
+  void keep_lessons() { keeps_lessons_ = true; }
+  std::vector<Lesson> take_lessons() { return std::exchange(lessons_, {}); }
+  Result<void> learn_again(const std::vector<Lesson>& lessons);
   // All that can be done, by whomever: no reduction.
   std::vector<Action> all_actions(const MachineState& state);
   // After this path; nothing where no run has shown it.
@@ -45,7 +51,6 @@ class Exploration {
   void keep_outcome(const MachineState& state);  // ExploreResult::outcomes, where they are wanted
   size_t races_found() const { return races_.found().size(); }
   bool has_race(uint32_t site, uint32_t other) const { return races_.has(site, other); }
-  bool has_end(const MachineState& state) const { return ends_.contains(machine_.inputs_hash(state)); }
   bool note_end(const Hash128& inputs);  // the same for what another process has seen
   void forget_ends();
   void use_executor(Executor& executor) { executor_ = &executor; }
@@ -53,7 +58,7 @@ class Exploration {
   void end(ExploreResult::End how, std::string why, uint32_t site = HEDDLE_NO_SITE);
   bool over() const { return over_; }
   void go_on() { over_ = false; }  // of a worker, whose end is not the end of all
-  void look();  // at limits
+  void look();                     // at limits
   ExploreProgress& progress() { return result_.progress; }
   ExploreResult& result() { return result_; }
   const ExploreOptions& options() const { return options_; }
@@ -83,6 +88,8 @@ class Exploration {
   std::unordered_set<Hash128> ends_;
   ExploreResult result_;
   bool over_ = false;
+  bool keeps_lessons_ = false;
+  std::vector<Lesson> lessons_;
 };
 
 // The algorithms: one file each.

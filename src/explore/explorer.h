@@ -59,15 +59,16 @@ struct ExploreOptions {
   std::unordered_set<uint32_t> output_sites;              // machine.h
   std::unordered_set<uint32_t> library_sites;             // code of the C++ library's headers
   uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
-  uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not for trees
+  uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not trees, dpor
   std::optional<std::chrono::milliseconds> time;
   bool keep_outcomes = false;  // ExploreResult::outcomes
   bool races = true;           // look for them
-  // Searches by seeds only: worker processes, each with an executor of its own; a journal (journal.h), begun or gone
-  // on with, and its first line.
+  // Not dpor: worker processes, each with an executor of its own; a journal (journal.h), begun or gone on with, and its
+  // first line. Trees: how many states are a unit of work then.
   unsigned jobs = 1;
   std::function<std::unique_ptr<Executor>()> make_executor;
   std::string journal, resume, journal_head;
+  uint64_t states_of_unit = 4096;
 };
 
 struct ExploreProgress {

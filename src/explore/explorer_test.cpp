@@ -75,6 +75,29 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(given.param).name) + "_" + std::string(text_of(std::get<1>(given.param)));
     });
 
+// The same by worker processes, in small units, which know only what they have seen themselves.
+TEST(Explorer, FindsTheSameByWorkers) {
+  uint64_t failing = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    std::mt19937_64 random(seed);
+    const SmallProgram program = random_program(random);
+    const auto model = static_cast<MemoryModel>(seed % 3);
+    const AllRuns all(program, model);
+    SmallExecutor executor(program);
+    ExploreOptions options{.find_all = true, .jobs = 2, .states_of_unit = 1 + seed % 20};
+    options.rules.memory_model = model;
+    options.make_executor = [&] { return std::make_unique<SmallExecutor>(program); };
+    const Result<ExploreResult> result = explore(executor, options, [](const ExploreProgress&) {});
+    ASSERT_TRUE(result) << seed;
+    const bool fails = all.fails || all.stands;
+    ASSERT_EQ(result->end, fails ? ExploreResult::End::failure : ExploreResult::End::all)
+        << "seed " << seed << ": " << result->why;
+    failing += fails;
+    if (!fails) ASSERT_EQ(result->progress.ends, all.outcomes.size()) << "seed " << seed;
+  }
+  EXPECT_GT(failing, 3u);
+}
+
 // A thread looks at `x` only after it saw `y`: in the first run it does not, and nobody else can tell when the
 // store to `x` becomes visible. It must not become visible together with that to `y` for good.
 TEST(Explorer, FindsStoresThatAreOvertakenWhereTheFirstRunDidNotLook) {

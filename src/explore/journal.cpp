@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -43,8 +44,8 @@ Result<SearchJournal::Contents> SearchJournal::resume(const std::filesystem::pat
   text << in.rdbuf();
   const std::string all = std::move(text).str();
   Contents out;
-  std::map<uint64_t, SearchUnit> open;  // of a block that has not ended yet
-  size_t good = 0;                      // up to here blocks are whole
+  UnitReport open;  // of a block that has not ended yet
+  size_t good = 0;  // up to here blocks are whole
   bool is_first = true;
   for (size_t at = 0; at < all.size();) {
     const size_t end = all.find('\n', at);
@@ -62,21 +63,29 @@ Result<SearchJournal::Contents> SearchJournal::resume(const std::filesystem::pat
       good = at;
       continue;
     }
-    if (line.front() == 'u') {
-      SearchUnit unit = HEDDLE_TRY(parse_unit(line, behaviour));
-      open.insert_or_assign(unit.id, std::move(unit));
-    } else {
-      UnitReport report = HEDDLE_TRY(parse_report(line));
-      out.units.merge(open);
-      open.clear();
-      out.reports.insert_or_assign(report.id, std::move(report));
+    if (line == "p") {
+      for (const auto& [id, report] : out.reports) out.executions += report.executions;
+      out.units.clear();
+      out.reports.clear();
+      ++out.passes;
       good = at;
+      continue;
     }
+    if (!HEDDLE_TRY(parse_report_line(line, open, behaviour))) continue;
+    for (SearchUnit& unit : open.found) {
+      const uint64_t id = unit.id;
+      out.units.insert_or_assign(id, std::move(unit));
+    }
+    out.lessons.insert(out.lessons.end(), open.lessons.begin(), open.lessons.end());
+    const uint64_t id = open.id;
+    out.reports.insert_or_assign(id, std::exchange(open, {}));
+    good = at;
   }
   if (is_first)
     return Error{.what = fmt::format("{} is no journal of heddle check", name_), .exit = ExitCode::usage};
   file_ = ::open(name_.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND);
-  if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(good)) != 0) return file_error("cannot write the journal", name_);
+  if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(good)) != 0)
+    return file_error("cannot write the journal", name_);
   return out;
 }
 

@@ -1,7 +1,9 @@
-// What a search by seeds has done and has still to do, in a file that outlives a killed process.
+// What a search has done and has still to do, in a file that outlives a killed process.
 //
-// Lines of text are only ever appended, in blocks: the units that a unit has led to, then its report. A block that
-// is not there to its end does not count: its unit is carried out again. The first line says which search it is.
+// Lines of text are only ever appended, in blocks: what a unit has led to, and as the last line its report. A
+// block that is not there to its end does not count: its unit is carried out again. The first line says which
+// search it is. A line "p" says that the units begin anew (another pass): of what was before, only what was
+// learned counts.
 #pragma once
 
 #include <filesystem>
@@ -23,11 +25,15 @@ class SearchJournal {
   struct Contents {
     std::map<uint64_t, SearchUnit> units;
     std::map<uint64_t, UnitReport> reports;  // of those that are done
+    std::vector<Lesson> lessons;             // of all passes, in their order
+    uint64_t passes = 0;
+    uint64_t executions = 0;  // of passes before the last
   };
   Result<Contents> resume(const std::filesystem::path& file, const std::string& first, Behaviour& behaviour);
 
   bool is_open() const { return file_ >= 0; }
   Result<void> add(const std::string& block);
+  static std::string line_of_pass() { return "p\n"; }
 
  private:
   int file_ = -1;

@@ -110,28 +110,55 @@ Result<SearchUnit> parse_unit(std::string_view line, Behaviour& behaviour) {
   return unit;
 }
 
-std::string report_line(const UnitReport& report) {
-  return fmt::format("d {} {} {} {} {} {} {} {} {}\n", report.id, report.executions, report.states,
-                     static_cast<uint64_t>(report.solving * 1e6), report.executed ? 1 : 0,
-                     hash_text(report.end), report.awaits ? 1 : 0, report.special ? 1 : 0,
-                     report.cut_by.empty() ? "-" : report.cut_by);
+std::string report_block(const UnitReport& report, const Behaviour& behaviour) {
+  std::string out;
+  for (const SearchUnit& unit : report.found) out += unit_line(unit, behaviour);
+  for (const Hash128& end : report.ends) out += fmt::format("e {}\n", hash_text(end));
+  for (const Lesson& lesson : report.lessons)
+    out += fmt::format("{} {}\n", lesson.loops ? 'w' : 'r', path_text(lesson.path, behaviour));
+  return out + fmt::format("d {} {} {} {} {} {} {} {} {} {}\n", report.id, report.executions, report.states,
+                           static_cast<uint64_t>(report.solving * 1e6), report.awaits ? 1 : 0,
+                           report.library_spins ? 1 : 0, report.special ? 1 : 0, report.again ? 1 : 0,
+                           report.stale ? 1 : 0, report.cut_by.empty() ? "-" : report.cut_by);
 }
 
-Result<UnitReport> parse_report(std::string_view line) {
+Result<bool> parse_report_line(std::string_view line, UnitReport& report, Behaviour& behaviour) {
   Words words(line);
-  if (words.next() != "d") return not_a_line(line);
-  UnitReport report;
-  report.id = words.number();
-  report.executions = words.number();
-  report.states = words.number();
-  report.solving = static_cast<double>(words.number()) / 1e6;
-  report.executed = words.number() != 0;
-  report.end = words.hash();
-  report.awaits = words.number() != 0;
-  report.special = words.number() != 0;
-  report.cut_by = words.next();
-  if (report.cut_by == "-") report.cut_by.clear();
+  const std::string_view kind = words.next();
+  if (kind == "u") {
+    report.found.push_back(HEDDLE_TRY(parse_unit(line, behaviour)));
+    return false;
+  }
+  if (kind == "r" || kind == "w") {
+    report.lessons.push_back({.loops = kind == "w", .path = HEDDLE_TRY(parse_path(words.next(), behaviour))});
+  } else if (kind == "e") {
+    report.ends.push_back(words.hash());
+  } else if (kind == "d") {
+    report.id = words.number();
+    report.executions = words.number();
+    report.states = words.number();
+    report.solving = static_cast<double>(words.number()) / 1e6;
+    report.awaits = words.number() != 0;
+    report.library_spins = words.number() != 0;
+    report.special = words.number() != 0;
+    report.again = words.number() != 0;
+    report.stale = words.number() != 0;
+    report.cut_by = words.next();
+    if (report.cut_by == "-") report.cut_by.clear();
+  } else {
+    return not_a_line(line);
+  }
   if (!words.good() || !words.at_end()) return not_a_line(line);
+  return kind == "d";
+}
+
+Result<UnitReport> parse_block(std::string_view text, Behaviour& behaviour) {
+  UnitReport report;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    HEDDLE_TRY(parse_report_line(line, report, behaviour));
+  }
   return report;
 }
 

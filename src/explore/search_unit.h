@@ -1,8 +1,8 @@
-// Units of work of the searches by seeds (decision D11): a path to run along, by itself enough to go on from, in any
-// process. What carrying one out has brought: more units, what all reads returned at the end.
+// Units of work (decision D11): a path to go on from, by itself enough in any process. What carrying one out
+// has brought: more units, what all reads returned at the ends that were reached.
 //
-// As text, for journals and between processes. A path: "0*3,0:1*2,0:1!4f00,0:2~" are three steps of thread 0, two
-// of 0:1, its store to 0x4f00 becomes visible, the wait of 0:2 runs out of time.
+// As text, for journals and between processes. A path: "0*3,0:1*2,0:1!4f00,0:2~" are three steps of thread 0,
+// two of 0:1, its store to 0x4f00 becomes visible, the wait of 0:2 runs out of time.
 #pragma once
 
 #include <string>
@@ -19,16 +19,24 @@ struct SearchUnit {
   std::vector<Action> path;
 };
 
+// Something was learned of the threads by a run along the path; or by looking at the loops behind it.
+struct Lesson {
+  bool loops = false;
+  std::vector<Action> path;
+};
+
 struct UnitReport {
   uint64_t id = 0;
   std::vector<SearchUnit> found;  // ids are given later
   uint64_t executions = 0, states = 0;
   double solving = 0;
-  bool executed = false;  // `end` is there: what all reads returned
-  Hash128 end;
-  bool awaits = false;           // ExploreProgress
-  std::string cut_by;            // a bound that kept units away
-  bool special = false;          // a failure, a race, or something that ends the search
+  std::vector<Hash128> ends;                   // what all reads returned
+  std::vector<Lesson> lessons;                 // in their order; where others need them
+  bool awaits = false, library_spins = false;  // ExploreProgress
+  std::string cut_by;                          // a bound that kept units away
+  bool special = false;                        // a failure, a race, or something that ends the search
+  bool again = false;                          // another pass is needed
+  bool stale = false;  // it was given up: what is in the frontier is not wanted any more
 };
 
 // Threads have their names in texts, their numbers here.
@@ -38,8 +46,10 @@ Result<std::vector<Action>> parse_path(std::string_view text, Behaviour& behavio
 std::string unit_line(const SearchUnit& unit, const Behaviour& behaviour);
 Result<SearchUnit> parse_unit(std::string_view line, Behaviour& behaviour);
 
-// The line of the report itself, without what was found.
-std::string report_line(const UnitReport& report);
-Result<UnitReport> parse_report(std::string_view line);
+// All of a report: units, ends, lessons, and as the last line the report itself.
+std::string report_block(const UnitReport& report, const Behaviour& behaviour);
+// Line by line; true: it was the last.
+Result<bool> parse_report_line(std::string_view line, UnitReport& report, Behaviour& behaviour);
+Result<UnitReport> parse_block(std::string_view text, Behaviour& behaviour);
 
 }  // namespace heddle

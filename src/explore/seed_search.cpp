@@ -1,8 +1,5 @@
 // Searches that go on from runs by seeds: paths that the next runs begin with. Each seed is a unit of work by
-// itself (decision D11): nothing but the path is needed to carry on from it, so units are carried out by worker
-// processes (--jobs), and a journal of units is all that is needed to go on after a kill (--resume). What is more
-// than seeds and reads (failures, races, the unexpected) workers leave to the process that has everything together,
-// which carries such units out itself.
+// itself (decision D11, unit_search.h): nothing but the path is needed to carry on from it.
 //
 //   mcr, mcr-s, mcr-s+   seeds are what the maximal causality of the run leaves open: closure.h
 //   se-mcr               the same, without seeds that lead where an earlier one led. The thesis (chapter 5)
@@ -15,12 +12,9 @@
 //   with
 //                        few preemptions first; a buffered store that becomes visible counts as one
 #include <algorithm>
-#include <map>
 
 #include "explore/closure.h"
-#include "explore/exploration.h"
-#include "explore/journal.h"
-#include "explore/worker_pool.h"
+#include "explore/unit_search.h"
 
 namespace heddle {
 namespace {
@@ -33,11 +27,11 @@ FixedValues fixed_values(Algorithm algorithm) {
                                               : FixedValues::all;
 }
 
-class SeedSearch : public Exploration {
+class SeedSearch : public UnitSearch {
  public:
   SeedSearch(Executor& executor, const ExploreOptions& options,
              const std::function<void(const ExploreProgress&)>& progress)
-      : Exploration(executor, options, progress),
+      : UnitSearch(executor, options, progress),
         closure_(behaviour(), machine(), fixed_values(options.algorithm),
                  [this](const MachineState& state) { return all_actions(state); }) {}
 
@@ -46,24 +40,7 @@ class SeedSearch : public Exploration {
 
   Result<void> search() override {
     HEDDLE_TRY(options().resume.empty() ? begin() : resume());
-    WorkerPool pool(
-        options().jobs, [this] { become_worker(); },
-        [this](const std::string& question) { return answer(question); });
-    while (!over() && (!frontier_.empty() || pool.is_busy())) {
-      if (options().jobs <= 1) {
-        HEDDLE_TRY(carry_out_here(next_unit()));
-        continue;
-      }
-      while (!frontier_.empty() && pool.has_idle()) {
-        SearchUnit unit = next_unit();
-        HEDDLE_TRY(pool.ask(unit.id, unit_line(unit, behaviour())));
-        given_.insert_or_assign(unit.id, std::move(unit));
-      }
-      for (WorkerPool::Answered& each : HEDDLE_TRY(pool.wait(std::chrono::milliseconds(100))))
-        HEDDLE_TRY(take(each));
-      progress().replaced = pool.replaced();
-      look();
-    }
+    HEDDLE_TRY(carry_out_all());
     if (!over() && !cut_by_.empty()) end(ExploreResult::End::limit, cut_by_);
     return {};
   }
@@ -71,22 +48,20 @@ class SeedSearch : public Exploration {
   // ---- units
 
   Result<void> begin() {
-    if (!options().journal.empty()) HEDDLE_TRY(journal_.begin(options().journal, options().journal_head));
+    HEDDLE_TRY(begin_journal());
     UnitReport nothing;
     add({}, 0, {}, nothing);
     return absorb(nothing);
   }
 
   Result<void> resume() {
-    SearchJournal::Contents kept =
-        HEDDLE_TRY(journal_.resume(options().resume, options().journal_head, behaviour()));
+    SearchJournal::Contents kept = HEDDLE_TRY(resume_journal());
     std::vector<SearchUnit> again;
     for (const auto& [id, report] : kept.reports) {
-      count(report);
+      HEDDLE_TRY(count(report));
       if (report.special && kept.units.contains(id)) again.push_back(kept.units.at(id));
     }
     for (auto& [id, unit] : kept.units) {
-      last_id_ = std::max(last_id_, id);
       known_.insert(unit.key);
       if (!kept.reports.contains(id)) put(std::move(unit));
     }
@@ -99,18 +74,21 @@ class SeedSearch : public Exploration {
     return {};
   }
 
-  void put(SearchUnit unit) {
-    ++progress().frontier;
-    frontier_[options().algorithm == Algorithm::icb ? unit.cost : 0].push_back(std::move(unit));
+  uint64_t rank(const SearchUnit& unit) const override {
+    return options().algorithm == Algorithm::icb ? unit.cost : 0;
   }
 
-  SearchUnit next_unit() {
-    const auto cheapest = frontier_.begin();
-    SearchUnit unit = std::move(cheapest->second.back());
-    cheapest->second.pop_back();
-    if (cheapest->second.empty()) frontier_.erase(cheapest);
-    --progress().frontier;
-    return unit;
+  bool is_new(const SearchUnit& unit) override {
+    return options().algorithm != Algorithm::se_mcr || known_.insert(unit.key).second;
+  }
+
+  Result<void> count(const UnitReport& report) override {
+    for (const Hash128& each : report.ends) {
+      executed_.insert(each);
+      if (!note_end(each)) ++progress().redundant;
+    }
+    if (!report.cut_by.empty()) cut_by_ = report.cut_by;
+    return UnitSearch::count(report);
   }
 
   void add(Path path, uint64_t cost, const Hash128& key, UnitReport& report) {
@@ -121,44 +99,7 @@ class SeedSearch : public Exploration {
     report.found.push_back({.cost = cost, .key = key, .path = std::move(path)});
   }
 
-  Result<void> carry_out_here(const SearchUnit& unit) {
-    UnitReport report = HEDDLE_TRY(carry_out(unit));
-    if (over()) return {};
-    progress().executions -= report.executions;  // counted with the others
-    progress().states -= report.states;
-    progress().solving -= report.solving;
-    return absorb(report);
-  }
-
-  // What a unit has led to: into the journal first, then into the frontier.
-  Result<void> absorb(UnitReport& report) {
-    std::string block;
-    std::vector<SearchUnit> fresh;
-    for (SearchUnit& unit : report.found) {
-      if (options().algorithm == Algorithm::se_mcr && !known_.insert(unit.key).second) continue;
-      unit.id = ++last_id_;
-      unit.parent = report.id;
-      if (journal_.is_open()) block += unit_line(unit, behaviour());
-      fresh.push_back(std::move(unit));
-    }
-    if (journal_.is_open()) HEDDLE_TRY(journal_.add(block + report_line(report)));
-    for (SearchUnit& unit : fresh) put(std::move(unit));
-    count(report);
-    return {};
-  }
-
-  void count(const UnitReport& report) {
-    progress().executions += report.executions;
-    progress().states += report.states;
-    progress().solving += report.solving;
-    progress().awaits |= report.awaits;
-    if (report.executed && !note_end(report.end)) ++progress().redundant;
-    if (!report.cut_by.empty()) cut_by_ = report.cut_by;
-    if (progress().executions >= options().executions && !frontier_.empty())
-      end(ExploreResult::End::limit, "executions");
-  }
-
-  Result<UnitReport> carry_out(const SearchUnit& unit) {
+  Result<UnitReport> carry_out(const SearchUnit& unit) override {
     UnitReport report{.id = unit.id};
     const ExploreProgress before = progress();
     const size_t special = result().failures.size() + races_found();
@@ -168,8 +109,8 @@ class SeedSearch : public Exploration {
     } else {
       HEDDLE_TRY(execute(unit.path));
       if (!over()) {
-        report.executed = true;
-        report.end = machine().inputs_hash(last().end);
+        report.ends.push_back(machine().inputs_hash(last().end));
+        executed_.insert(report.ends.back());
         keep_outcome(last().end);
         const Path actions = last().actions;
         HEDDLE_TRY(expand(unit.path, actions, unit.cost, report));
@@ -181,52 +122,6 @@ class SeedSearch : public Exploration {
     report.awaits = progress().awaits;
     report.special = over() || result().failures.size() + races_found() != special;
     return report;
-  }
-
-  // ---- workers
-
-  void become_worker() {
-    own_executor_ = options().make_executor();
-    use_executor(*own_executor_);
-  }
-
-  // An empty answer: the unit is for the process that has everything together.
-  std::string answer(const std::string& question) {
-    const Result<SearchUnit> unit = parse_unit(question.substr(0, question.size() - 1), behaviour());
-    if (!unit) return "";
-    go_on();
-    const Result<UnitReport> report = carry_out(*unit);
-    if (!report || report->special) return "";
-    note_end(report->end);  // for foretold()
-    std::string out;
-    for (const SearchUnit& each : report->found) out += unit_line(each, behaviour());
-    return out + report_line(*report);
-  }
-
-  Result<void> take(WorkerPool::Answered& answered) {
-    const SearchUnit unit = std::move(given_.extract(answered.tag).mapped());
-    if (!answered.text) {
-      constexpr unsigned kMostDeaths = 5;
-      if (++deaths_[unit.id] < kMostDeaths)
-        put(unit);
-      else
-        end(ExploreResult::End::not_covered, "worker processes die again and again at the same place");
-      return {};
-    }
-    if (answered.text->empty()) return carry_out_here(unit);
-    UnitReport report;
-    std::vector<SearchUnit> found;
-    std::string_view rest = *answered.text;
-    while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(line.size() + 1);
-      if (line.front() == 'u')
-        found.push_back(HEDDLE_TRY(parse_unit(line, behaviour())));
-      else
-        report = HEDDLE_TRY(parse_report(line));
-    }
-    report.found = std::move(found);
-    return absorb(report);
   }
 
   // The whole of a run along the path, if all of it is known and its reads are those of an earlier one.
@@ -245,14 +140,15 @@ class SeedSearch : public Exploration {
     const auto is_open = [&](const ThreadState& thread) {
       return thread.there && !thread.over && behaviour().node(thread.node).state == Behaviour::State::unknown;
     };
-    if (std::ranges::any_of(state->threads, is_open) || !has_end(*state)) return std::nullopt;
+    if (std::ranges::any_of(state->threads, is_open) || !executed_.contains(machine().inputs_hash(*state)))
+      return std::nullopt;
     return out;
   }
 
   Result<void> expand(const Path& path, const Path& actions, uint64_t cost, UnitReport& report) {
     const Clock::time_point before = Clock::now();
-    const Result<void> done =
-        options().algorithm == Algorithm::icb ? add_switches(path, actions, cost, report) : add_seeds(path, actions, report);
+    const Result<void> done = options().algorithm == Algorithm::icb ? add_switches(path, actions, cost, report)
+                                                                    : add_seeds(path, actions, report);
     progress().solving += std::chrono::duration<double>(Clock::now() - before).count();
     return done;
   }
@@ -326,14 +222,9 @@ class SeedSearch : public Exploration {
   }
 
   Closure closure_;
-  std::map<uint64_t, std::vector<SearchUnit>> frontier_;  // by preemptions, where they decide
-  std::map<uint64_t, SearchUnit> given_;                  // to workers
-  std::map<uint64_t, unsigned> deaths_;                   // of workers, by unit
-  std::unordered_set<Hash128> known_;
+  std::unordered_set<Hash128> known_;     // keys of units
+  std::unordered_set<Hash128> executed_;  // what all reads returned in runs that are known here
   std::string cut_by_;
-  uint64_t last_id_ = 0;
-  SearchJournal journal_;
-  std::unique_ptr<Executor> own_executor_;  // of a worker
 };
 
 }  // namespace

@@ -1,8 +1,13 @@
 // The algorithm of heddle's own: explorer.h.
+//
+// With worker processes or a journal a pass is divided into units (unit_search.h): from a path on, so many
+// states; what is left then are the next units. Workers are copies of the process as it was when the pass
+// began; what they learn, it learns too, and a pass in which it learned nothing is the last. Workers do not
+// know which states others have visited, so some are visited by several.
 #include <algorithm>
 
-#include "explore/exploration.h"
 #include "explore/persistent_set.h"
+#include "explore/unit_search.h"
 
 namespace heddle {
 namespace {
@@ -15,28 +20,106 @@ struct Frame {
   size_t next = 0;
 };
 
-class TreeSearch : public Exploration {
+class TreeSearch : public UnitSearch {
  public:
   TreeSearch(Executor& executor, const ExploreOptions& options,
              const std::function<void(const ExploreProgress&)>& progress)
-      : Exploration(executor, options, progress), choice_(behaviour(), machine()) {}
+      : UnitSearch(executor, options, progress), choice_(behaviour(), machine()) {}
 
  private:
   Result<void> search() override {
+    const bool is_divided = options().jobs > 1 || !options().journal.empty() || !options().resume.empty();
+    if (is_divided) {
+      keep_lessons();
+      states_of_unit_ = options().states_of_unit;
+    }
+    bool resumes = !options().resume.empty();
     HEDDLE_TRY(execute({}));
+    HEDDLE_TRY(resumes ? resume(resumes) : begin_journal());
     while (!over()) {
       const uint64_t changes = behaviour().changes();
-      ++progress().passes;
-      shared_ = behaviour().shared();
-      late_waits_ = false;
-      HEDDLE_TRY(pass());
-      if (behaviour().changes() == changes && !late_waits_) break;
+      if (!resumes) HEDDLE_TRY(begin_pass());
+      HEDDLE_TRY(carry_out_all());
+      if (!is_stale() && behaviour().changes() == changes && !learned_) break;
+      resumes = false;
     }
     return {};
   }
 
+  Result<void> begin_pass() {
+    ++progress().passes;
+    clear_pass();
+    clear_frontier();
+    known_.clear();
+    forget_ends();
+    progress().states = 0;
+    HEDDLE_TRY(write(SearchJournal::line_of_pass()));
+    UnitReport first{.found = {SearchUnit{}}};
+    return absorb(first);
+  }
+
+  void clear_pass() {
+    visited_.clear();
+    shared_ = behaviour().shared();
+    learned_ = false;
+  }
+
+  // `goes_on`: with the last pass of the journal; not, if that has to be begun anew.
+  Result<void> resume(bool& goes_on) {
+    SearchJournal::Contents kept = HEDDLE_TRY(resume_journal());
+    progress().executions += kept.executions;
+    progress().passes = kept.passes;
+    HEDDLE_TRY(learn_again(kept.lessons));
+    take_lessons();
+    goes_on = kept.passes != 0;
+    clear_pass();
+    for (const auto& [id, report] : kept.reports) {
+      HEDDLE_TRY(count(report));
+      goes_on &= !report.stale;
+      learned_ |= !report.lessons.empty();
+    }
+    for (auto& [id, unit] : kept.units) {
+      if (unit.key != Hash128{}) known_.insert(unit.key);
+      if (!kept.reports.contains(id)) put(std::move(unit));
+    }
+    return {};
+  }
+
+  // States do not have the contents of memory that was private when they were made.
+  bool is_stale() const override { return behaviour().shared() != shared_; }
+
+  bool is_new(const SearchUnit& unit) override {
+    return unit.key == Hash128{} || known_.insert(unit.key).second;
+  }
+
+  Result<void> count(const UnitReport& report) override {
+    for (const Hash128& each : report.ends) note_end(each);
+    learned_ |= report.again;
+    return UnitSearch::count(report);
+  }
+
+  Result<UnitReport> carry_out(const SearchUnit& unit) override {
+    UnitReport report{.id = unit.id};
+    const ExploreProgress before = progress();
+    const size_t special = result().failures.size() + races_found();
+    start_ = unit.path;
+    reached_.clear();
+    late_waits_ = false;
+    HEDDLE_TRY(search_from_start(report));
+    report.ends = std::exchange(reached_, {});
+    report.executions = progress().executions - before.executions;
+    report.states = progress().states - before.states;
+    report.awaits = progress().awaits;
+    report.library_spins = progress().library_spins;
+    report.lessons = take_lessons();
+    report.stale = is_stale();
+    report.special = over() || result().failures.size() + races_found() != special;
+    report.again = late_waits_;
+    return report;
+  }
+
   std::vector<Action> path() const {
-    std::vector<Action> out;
+    std::vector<Action> out = start_;
     for (const Frame& frame : stack_) {
       if (frame.next == 0) break;  // entered just now
       out.push_back(frame.actions[frame.next - 1]);
@@ -44,36 +127,65 @@ class TreeSearch : public Exploration {
     return out;
   }
 
-  Result<void> pass() {
-    visited_.clear();
-    forget_ends();
+  Result<void> search_from_start(UnitReport& report) {
     stack_.clear();
-    progress().states = 0;
-    HEDDLE_TRY(enter(machine().begin()));
-    // States do not have the contents of memory that was private when they were made.
-    while (!stack_.empty() && !over() && behaviour().shared() == shared_) {
-      Frame& frame = stack_.back();
-      if (frame.next == frame.actions.size()) {
-        stack_.pop_back();
-        continue;
-      }
-      const Action action = frame.actions[frame.next++];
-      MachineState state = frame.state;
-      if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
-        HEDDLE_TRY(execute(path()));  // it ends with the action
-        if (over() || behaviour().shared() != shared_) break;
-        late_waits_ |= machine().waits_in_loop(state, action.thread);  // it should not have been chosen
-        if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
-          if (last().failed) continue;  // it ends here
-          end(ExploreResult::End::not_covered, "an execution left the order that it was to follow",
-              behaviour().node(state.threads[action.thread].node).operation.site);
-          break;
-        }
-      }
-      if (!visited_.insert(machine().hash(state)).second) continue;
-      HEDDLE_TRY(enter(std::move(state)));
+    std::optional<MachineState> first = state_after(start_);
+    if (!first) {  // another process knows more
+      HEDDLE_TRY(execute(start_));
+      if (over() || is_stale()) return {};
+      first = state_after(start_);
     }
+    if (!first && last().failed) return {};
+    if (!first) {
+      end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
+      return {};
+    }
+    if (!visited_.insert(machine().hash(*first)).second) return {};
+    const uint64_t last_state =
+        states_of_unit_ == UINT64_MAX ? UINT64_MAX : progress().states + states_of_unit_;
+    HEDDLE_TRY(enter(std::move(*first)));
+    while (!stack_.empty() && !over() && !is_stale() && progress().states < last_state) HEDDLE_TRY(step());
+    if (!over() && !is_stale()) hand_over(report);
     return {};
+  }
+
+  // What is left, as units.
+  void hand_over(UnitReport& report) {
+    std::vector<Action> before = start_;
+    for (const Frame& frame : stack_) {
+      for (size_t i = frame.next; i < frame.actions.size(); ++i) {
+        SearchUnit unit{.path = before};
+        unit.path.push_back(frame.actions[i]);
+        MachineState state = frame.state;
+        if (machine().perform(state, frame.actions[i]) == OperationalMachine::Step::done)
+          unit.key = machine().full_hash(state);
+        report.found.push_back(std::move(unit));
+      }
+      if (frame.next > 0) before.push_back(frame.actions[frame.next - 1]);
+    }
+  }
+
+  Result<void> step() {
+    Frame& frame = stack_.back();
+    if (frame.next == frame.actions.size()) {
+      stack_.pop_back();
+      return {};
+    }
+    const Action action = frame.actions[frame.next++];
+    MachineState state = frame.state;
+    if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
+      HEDDLE_TRY(execute(path()));  // it ends with the action
+      if (over() || is_stale()) return {};
+      late_waits_ |= machine().waits_in_loop(state, action.thread);  // it should not have been chosen
+      if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
+        if (last().failed) return {};  // it ends here
+        end(ExploreResult::End::not_covered, "an execution left the order that it was to follow",
+            behaviour().node(state.threads[action.thread].node).operation.site);
+        return {};
+      }
+    }
+    if (!visited_.insert(machine().hash(state)).second) return {};
+    return enter(std::move(state));
   }
 
   Result<void> enter(MachineState state) {
@@ -85,28 +197,28 @@ class TreeSearch : public Exploration {
     const MachineState& here = stack_.back().state;
     if (!here.exited && std::ranges::any_of(here.threads, is_unknown)) {
       HEDDLE_TRY(execute(path()));
-      if (over() || behaviour().shared() != shared_) return {};
+      if (over() || is_stale()) return {};
       if (std::ranges::any_of(here.threads, is_unknown)) {
         end(ExploreResult::End::not_covered, "what a thread does next could not be found out");
         return {};
       }
     }
     if (has_open_loop(here)) HEDDLE_TRY(look_at_loops(here, path()));
-    if (over() || behaviour().shared() != shared_) return {};
+    if (over() || is_stale()) return {};
     if (const std::optional<Action> next = next_round_of_library(here)) {
       progress().library_spins = true;
       stack_.back().actions = {*next};
       return {};
     }
     if (options().races) HEDDLE_TRY(look_for_races(here));
-    if (over() || behaviour().shared() != shared_) return {};
+    if (over() || is_stale()) return {};
     stack_.back().actions = choice_.find(here, progress().awaits);
     if (!stack_.back().actions.empty()) return {};
-    note_end(here);
+    if (note_end(here)) reached_.push_back(machine().inputs_hash(here));
     const auto waits = [&](const ThreadState& thread) { return thread.there && !thread.over; };
     if (here.exited || std::ranges::none_of(here.threads, waits)) return {};
     HEDDLE_TRY(execute(path()));
-    if (!over() && !last().failed && behaviour().shared() == shared_)
+    if (!over() && !last().failed && !is_stale())
       end(ExploreResult::End::not_covered, "the program goes on where every thread seemed to wait");
     return {};
   }
@@ -124,7 +236,7 @@ class TreeSearch : public Exploration {
         both.push_back({.thread = t});
         both.push_back({.thread = u});
         HEDDLE_TRY(execute(both));
-        if (over() || behaviour().shared() != shared_) return {};
+        if (over() || is_stale()) return {};
         one = next_access(state, t);  // nodes have moved
       }
     }
@@ -160,10 +272,16 @@ class TreeSearch : public Exploration {
   }
 
   PersistentSet choice_;
-  std::vector<Frame> stack_;
+  std::vector<Action> start_;  // of the unit
+  std::vector<Frame> stack_;   // behind it
   std::unordered_set<Hash128> visited_;
-  std::set<std::pair<uint32_t, uint32_t>> tried_;  // places that may be in a race: an execution has shown or not
+  std::unordered_set<Hash128> known_;  // keys of units
+  std::vector<Hash128> reached_;       // ends, in this unit
+  uint64_t states_of_unit_ = UINT64_MAX;
+  std::set<std::pair<uint32_t, uint32_t>>
+      tried_;                // places that may be in a race: an execution has shown or not
   bool late_waits_ = false;  // a thread went on of which was learned then that it waits
+  bool learned_ = false;     // by somebody, something that needs another pass
   uint64_t shared_ = 0;      // words of memory, when the pass began
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A parallel heddle check is killed three times and gone on with; workers are killed: the result is that of a run in peace.
 
-    check_resume.py SCRATCH APP BROKEN_APP
+    check_resume.py SCRATCH ALGORITHM APP BROKEN_APP
 """
 import json
 import os
@@ -11,13 +11,13 @@ import subprocess
 import sys
 import time
 
-scratch, app, broken = sys.argv[1:]
+scratch, algorithm, app, broken = sys.argv[1:]
 shutil.rmtree(scratch, ignore_errors=True)
 os.makedirs(scratch)
 
 
 def command(*options, program=app):
-    return ["heddle", "check", "--json", "--algorithm", "se-mcr", "--no-shorten", "-o", "/dev/null", *options, "--", program]
+    return ["heddle", "check", "--json", "--algorithm", algorithm, "--no-shorten", "-o", "/dev/null", *options, "--", program]
 
 
 def result(process):
