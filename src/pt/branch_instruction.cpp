@@ -42,14 +42,19 @@ BranchInstruction classify_instruction(std::span<const uint8_t> bytes) {
       if (next == 0x05 || next == 0x34 || next == 0x0b || next == 0x07 || next == 0x35)
         return {.kind = BranchKind::far};
       return {};
-    case 0xe8:
-      return {.kind = BranchKind::direct, .call = true};
+    case 0xe8: {
+      BranchInstruction out = sized(BranchKind::direct, at + 5);
+      out.call = true;
+      return out;
+    }
     case 0xe9:
+      return sized(BranchKind::direct, at + 5);
     case 0xeb:
-      return {.kind = BranchKind::direct};
+      return sized(BranchKind::direct, at + 2);
     case 0xc2:
+      return sized(BranchKind::ret, at + 3);
     case 0xc3:
-      return {.kind = BranchKind::ret};
+      return sized(BranchKind::ret, at + 1);
     case 0xca:
     case 0xcb:
     case 0xcc:
@@ -60,8 +65,11 @@ BranchInstruction classify_instruction(std::span<const uint8_t> bytes) {
       return {.kind = BranchKind::far};
     case 0xff: {
       const unsigned extension = next >> 3 & 7;
-      if (extension == 2) return {.kind = BranchKind::indirect, .call = true};
-      if (extension == 4) return {.kind = BranchKind::indirect};
+      if (extension == 2 || extension == 4) {
+        BranchInstruction out{.kind = BranchKind::indirect, .call = extension == 2};
+        if ((next & 0xc7) == 0x05) out.size = static_cast<uint8_t>(at + 6);  // relative to the next instruction
+        return out;
+      }
       if (extension == 3 || extension == 5) return {.kind = BranchKind::far};
       return {};
     }

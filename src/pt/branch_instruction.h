@@ -21,7 +21,8 @@ enum class BranchKind : uint8_t {
 struct BranchInstruction {
   BranchKind kind = BranchKind::none;
   bool call = false;
-  uint8_t size = 0;  // of conditional branches
+  uint8_t size =
+      0;  // of conditional and direct branches, returns, and branches through memory beside the code; else 0
 };
 
 // `bytes`: from the instruction's first one on, up to 15 of them.

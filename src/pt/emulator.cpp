@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "pt/own_code.h"
 #include "pt/packet_writer.h"
 #include "pt/perf_layout.h"
 #include "pt/perf_writer.h"
@@ -27,9 +28,12 @@ namespace {
 using Stop = SteppedProcess::Stop;
 
 constexpr uint64_t kFirstTsc = 1'000'000'000;
-constexpr uint64_t kSwitchCost = 400;  // cycles of the kernel around a switch and in a system call
-constexpr size_t kChunk = 64 << 10;    // of trace data
-constexpr uint32_t kPtType = 8;        // of the PT event, as on many machines
+constexpr uint64_t kSwitchCost = 400;           // cycles of the kernel around a switch and in a system call
+constexpr uint64_t kInstructionsOutside = 300;  // for which a call counts, at most
+constexpr uint64_t kRarelyInside = 32;
+constexpr std::chrono::milliseconds kLongOutside{2};
+constexpr size_t kChunk = 64 << 10;  // of trace data
+constexpr uint32_t kPtType = 8;      // of the PT event, as on many machines
 
 PerfTraceInfo machine_info(const PtClock& clock) {
   PerfTraceInfo out;
@@ -62,15 +66,18 @@ bool is_sleeping(pid_t pid, pid_t tid) {
 class Emulator {
  public:
   Emulator(const EmulatorOptions& options, SteppedProcess process)
-      : options_(options), process_(std::move(process)), random_(options.seed) {}
+      : options_(options),
+        process_(std::move(process)),
+        code_mapping_(mapping_of_code()),
+        own_(process_.pid(), options.own_code_only ? code_mapping_ : std::nullopt),
+        random_(options.seed) {}
 
   Result<EmulatedRun> run() {
-    find_code();
     PerfWriterOptions file;
     file.info = machine_info(clock_);
     if (options_.own_code_only)
       file.info.filter =
-          fmt::format("filter {:#x}/{:#x}@{}", code_offset_, code_end_ - code_begin_, process_.executable());
+          fmt::format("filter {:#x}/{:#x}@{}", code().file_offset, code().size, process_.executable());
     file.config = pt_config_bits(clock_);
     file.cores = options_.cores;
     file.command = {"heddle", "record", "--mode", "pt", "--emulate", "--"};
@@ -89,7 +96,6 @@ class Emulator {
       if (ended_) break;
       if (options_.time_limit && std::chrono::steady_clock::now() - begin > *options_.time_limit) {
         out_.timed_out = true;
-        if (options_.dying) options_.dying(out_.pid, 0, 0);
         break;
       }
       turn();
@@ -108,7 +114,11 @@ class Emulator {
     uint64_t ip = 0;
     int signal = 0;          // to be delivered
     bool in_kernel = false;  // has not come back from a system call
+    uint64_t call = 0;       // the system call
+    bool native = false;     // was last let run, not stepped
     bool exiting = false;
+    unsigned halts = 0;          // stops of ours that have not come
+    uint64_t steps_outside = 0;  // of what it does outside, so much is stepped
     std::optional<unsigned> core;
   };
   struct Core {
@@ -123,16 +133,15 @@ class Emulator {
   static uint32_t id(pid_t tid) { return static_cast<uint32_t>(tid); }
   std::string short_name() const { return fs::path(process_.executable()).filename().string().substr(0, 15); }
   uint64_t draw(uint64_t below) { return random_() % below; }
-  bool traced(uint64_t ip) const { return !options_.own_code_only || (ip >= code_begin_ && ip < code_end_); }
+  const PerfMapping& code() const { return *code_mapping_; }
+  bool traced(uint64_t ip) const {
+    return !options_.own_code_only || (code_mapping_ && ip >= code().begin && ip - code().begin < code().size);
+  }
 
-  void find_code() {
-    for (const PerfMapping& mapping : process_.mappings()) {
-      if (mapping.file != process_.executable()) continue;
-      code_begin_ = mapping.begin;
-      code_end_ = mapping.begin + mapping.size;
-      code_offset_ = mapping.file_offset;
-      return;
-    }
+  std::optional<PerfMapping> mapping_of_code() const {
+    for (PerfMapping& mapping : process_.mappings())
+      if (mapping.file == process_.executable()) return mapping;
+    return std::nullopt;
   }
 
   void record(pid_t tid, unsigned core, decltype(PerfEvent::what) what) {
@@ -172,9 +181,11 @@ class Emulator {
       }
       here.slice = 1 + draw(2 * options_.slice);
     }
-    for (uint64_t burst = 1 + draw(draw(4) == 0 ? 200 : 20); burst != 0 && here.slice != 0; --burst) {
-      --here.slice;
-      if (!run_instruction(core)) return;
+    for (uint64_t burst = 1 + draw(draw(4) == 0 ? 200 : 20); burst != 0 && here.slice != 0;) {
+      const uint64_t done = run_some(core, std::min(burst, here.slice));
+      if (done == 0) return;
+      burst -= std::min(done, burst);
+      here.slice -= std::min(done, here.slice);
     }
   }
 
@@ -224,34 +235,124 @@ class Emulator {
     here.taken = here.packets.written();
   }
 
-  // ---- one instruction
+  // ---- instructions
 
-  // False: the core's thread cannot go on at once.
-  bool run_instruction(unsigned core) {
+  // At most so many, but for calls that lead outside. 0: the core's thread cannot go on at once.
+  uint64_t run_some(unsigned core, uint64_t most) {
     Core& here = cores_[core];
-    const pid_t tid = here.thread;
-    Thread& thread = threads_[tid];
-    if (thread.signal != 0) return deliver(core);
+    Thread& thread = threads_[here.thread];
+    if (thread.signal != 0) return deliver(core) ? 1 : 0;
     const uint64_t ip = thread.ip;
-    const BranchInstruction instruction = process_.instruction(ip);
     here.packets.between(tsc_, here.packets.enabled() ? ip : 0);
     if (here.packets.written() - here.taken > kChunk) keep_packets(core);
-    if (options_.overflow_every != 0 && ++here.until_overflow >= options_.overflow_every &&
+    if (options_.overflow_every != 0 && here.until_overflow >= options_.overflow_every &&
         here.packets.enabled()) {
       here.until_overflow = 0;
       here.packets.overflow(tsc_, ip);
     }
-    tsc_ += 1 + draw(3);
-    ++out_.instructions;
-    if (instruction.kind == BranchKind::far) return enter_kernel(core, ip);
-    process_.step(tid);
+    if (own_.guards(ip)) {
+      uint64_t end = 0;
+      if (const auto& straight = own_.straight(ip, most, end); !straight.empty())
+        return run_straight(core, straight, end);
+    } else if (own_.guards_anything() && !traced(ip)) {
+      if (thread.steps_outside == 0) return run_outside(core) ? 1 + draw(kInstructionsOutside) : 0;
+      --thread.steps_outside;
+    }
+    pass(here, 1);
+    return run_instruction(core, ip) ? 1 : 0;
+  }
+
+  void pass(Core& here, uint64_t instructions) {
+    for (uint64_t i = 0; i < instructions; ++i) tsc_ += 1 + draw(3);
+    here.until_overflow += instructions;
+    out_.instructions += instructions;
+  }
+
+  uint64_t run_straight(unsigned core, const std::vector<uint64_t>& instructions, uint64_t end) {
+    Core& here = cores_[core];
+    const pid_t tid = here.thread;
+    Thread& thread = threads_[tid];
+    own_.uncover(instructions.front(), end);
+    process_.go_on(tid);
     const std::optional<Stop> stop = process_.wait(tid, true);
-    if (!stop) return false;
-    if (stop->kind != Stop::Kind::stepped) return handle(*stop), false;
-    thread.ip = process_.ip(tid);
+    if (!stop) return 0;
+    uint64_t done = instructions.size();
+    if (stop->kind == Stop::Kind::stepped)
+      come_to_breakpoint(tid, thread);
+    else if (stop->kind == Stop::Kind::signal)  // some of them were not executed
+      done = static_cast<uint64_t>(std::ranges::lower_bound(instructions, process_.ip(tid)) -
+                                   instructions.begin());
+    pass(here, done);
+    for (uint64_t i = 0; i < done; ++i) tell_executed(tid, core, instructions[i]);
+    if (stop->kind == Stop::Kind::stepped) return done;
+    handle(*stop);
+    return 0;
+  }
+
+  void come_to_breakpoint(pid_t tid, Thread& thread) {
+    user_regs_struct registers = process_.registers(tid);
+    if (own_.guards(registers.rip - 1)) {
+      --registers.rip;
+      process_.set_registers(tid, registers);
+    }
+    thread.ip = registers.rip;
+  }
+
+  // By a step, or, of most branches of guarded code, without.
+  bool run_instruction(unsigned core, uint64_t ip) {
+    Core& here = cores_[core];
+    const pid_t tid = here.thread;
+    Thread& thread = threads_[tid];
+    const bool guarded = own_.guards(ip);
+    const BranchInstruction instruction = guarded ? own_.instruction(ip) : process_.instruction(ip);
+    std::optional<uint64_t> next;
+    if (guarded && instruction.kind != BranchKind::none && instruction.kind != BranchKind::far)
+      next = own_.branch(process_, tid, ip);
+    if (!next) {
+      if (guarded) own_.uncover(ip, ip + 16);
+      if (instruction.kind == BranchKind::far) return enter_kernel(core, ip);
+      process_.step(tid);
+      const std::optional<Stop> stop = process_.wait(tid, true);
+      if (!stop) return false;
+      if (stop->kind != Stop::Kind::stepped) return handle(*stop), false;
+      next = process_.ip(tid);
+      if (guarded) own_.learn(ip, *next);
+    }
+    thread.ip = *next;
     tell_executed(tid, core, ip);
     tell_branch(here.packets, instruction, ip, thread.ip);
+    if (guarded && !traced(thread.ip)) thread.steps_outside = draw(kRarelyInside) == 0 ? 1 + draw(100) : 0;
     return true;
+  }
+
+  // Natively: up to a breakpoint in the program's own code, a system call, or something else.
+  bool run_outside(unsigned core) {
+    Core& here = cores_[core];
+    const pid_t tid = here.thread;
+    Thread& thread = threads_[tid];
+    own_.cover();
+    tsc_ += 1 + draw(kSwitchCost);
+    thread.native = true;
+    process_.run(tid);
+    std::optional<Stop> stop = process_.wait_for(tid, kLongOutside);
+    if (!stop) {
+      process_.halt(tid);
+      ++thread.halts;
+      here.slice = 0;  // it may wait for somebody who has no core
+      stop = process_.wait(tid, true);
+      if (!stop) return false;
+    }
+    switch (stop->kind) {
+      case Stop::Kind::stepped:
+        come_to_breakpoint(tid, thread);
+        arrive(core, thread.ip);
+        return true;
+      case Stop::Kind::enters_call:
+        return in_kernel(core, process_.registers(tid).orig_rax);
+      default:
+        handle(*stop);
+        return false;
+    }
   }
 
   void tell_executed(pid_t tid, unsigned core, uint64_t ip) const {
@@ -278,10 +379,20 @@ class Emulator {
     Thread& thread = threads_[tid];
     tell_executed(tid, core, ip);
     if (here.packets.enabled()) here.packets.disable(tsc_);
+    thread.native = false;
+    return in_kernel(core, process_.registers(tid).rax);
+  }
+
+  // The core's thread is about to be in this system call.
+  bool in_kernel(unsigned core, uint64_t call) {
+    const pid_t tid = cores_[core].thread;
+    Thread& thread = threads_[tid];
     tsc_ += kSwitchCost + draw(kSwitchCost);
-    call_ = process_.system_call(tid);
     thread.in_kernel = true;
-    process_.step(tid);
+    thread.call = call;
+    if (call == SYS_sched_getaffinity) process_.pin(tid, false);
+    if (is_fork(call)) own_.lay_open();
+    resume(tid, thread);
     // Most calls come back soon; of the others the kernel says that they sleep.
     for (int tries = 0;; ++tries) {
       const std::optional<Stop> stop = process_.wait(tid, false);
@@ -298,6 +409,12 @@ class Emulator {
     leave_core(tid);
     return false;
   }
+
+  void resume(pid_t tid, const Thread& thread) { thread.native ? process_.run(tid) : process_.step(tid); }
+
+  // Of what it makes nobody sees the breakpoints come. Threads are made by others (glibc 2.34 and later), and
+  // so are processes for other programs.
+  static bool is_fork(uint64_t call) { return call == SYS_fork || call == SYS_vfork || call == SYS_clone; }
 
   bool deliver(unsigned core) {
     Core& here = cores_[core];
@@ -343,6 +460,8 @@ class Emulator {
     Thread& thread = found->second;
     switch (stop.kind) {
       case Stop::Kind::stepped:
+      case Stop::Kind::enters_call:
+      case Stop::Kind::leaves_call:
         back_from_kernel(stop.tid, thread);
         break;
       case Stop::Kind::cloned: {
@@ -354,7 +473,7 @@ class Emulator {
                         .tid = id(child),
                         .parent_tid = id(stop.tid)});
         add_thread(child);
-        process_.step(stop.tid);
+        resume(stop.tid, thread);
         break;
       }
       case Stop::Kind::signal:
@@ -373,7 +492,7 @@ class Emulator {
         if (stop.tid == process_.pid()) finish(static_cast<int>(stop.number));
         break;
       case Stop::Kind::other:
-        process_.step(stop.tid);
+        resume(stop.tid, thread);
         break;
     }
   }
@@ -382,14 +501,20 @@ class Emulator {
     thread.ip = process_.ip(tid);
     if (!thread.in_kernel) return;
     thread.in_kernel = false;
-    if (call_ == SYS_mmap || call_ == SYS_mprotect || call_ == SYS_mremap || call_ == SYS_munmap)
-      tell_mappings();
+    const uint64_t call = thread.call;
+    if (call == SYS_mmap || call == SYS_mprotect || call == SYS_mremap || call == SYS_munmap) tell_mappings();
+    if (call == SYS_sched_getaffinity) process_.pin(tid, true);
+    if (is_fork(call)) own_.guard();
     if (thread.core) arrive(*thread.core, thread.ip);
   }
 
   void got_signal(pid_t tid, Thread& thread, int signal) {
     if (thread.in_kernel) back_from_kernel(tid, thread);
     thread.ip = process_.ip(tid);
+    if (signal == SIGSTOP && thread.halts != 0) {
+      --thread.halts;
+      return;
+    }
     thread.signal = signal;
     if (!is_deadly_signal(process_.pid(), signal)) return;
     if (thread.core && cores_[*thread.core].packets.enabled())
@@ -397,7 +522,6 @@ class Emulator {
     out_.failed_tid = tid;
     out_.fault_pc = thread.ip;
     if (const auto fault = process_.fault(tid); fault && fault->second > 0) out_.fault_address = fault->first;
-    if (options_.dying) options_.dying(process_.pid(), tid, signal);
     process_.go_on(tid, signal);
     thread.exiting = true;
     thread.in_kernel = true;
@@ -413,6 +537,8 @@ class Emulator {
 
   const EmulatorOptions& options_;
   SteppedProcess process_;
+  std::optional<PerfMapping> code_mapping_;
+  OwnCode own_;
   std::mt19937_64 random_;
   PtClock clock_;
   PerfTraceInfo info_;
@@ -420,9 +546,7 @@ class Emulator {
   std::vector<Core> cores_;
   std::map<pid_t, Thread> threads_;
   std::set<std::pair<uint64_t, uint64_t>> told_;  // mappings
-  uint64_t code_begin_ = 0, code_end_ = 0, code_offset_ = 0;
   uint64_t tsc_ = kFirstTsc;
-  uint64_t call_ = 0;  // the last system call
   bool ended_ = false;
   EmulatedRun out_;
 };

@@ -1,4 +1,4 @@
-// Intel PT without the hardware: runs a program on virtual cores, one instruction at a time (ptrace), and
+// Intel PT without the hardware: runs a program on virtual cores, a few instructions at a time (ptrace), and
 // writes the perf.data file that `perf record -a -e intel_pt/cyc,noretcomp/u --switch-events` would have made.
 //
 // This is an instrument for tests, and a way to try heddle on machines without PT. The process is the real one;
@@ -6,6 +6,10 @@
 // times slower; tracing begins at the program's entry point, behind the dynamic linker; the process has no
 // vDSO. Which core goes on, how long, and where a thread runs next is drawn from a seed; how long system calls
 // take is not, so two runs of a seed may differ.
+//
+// With own_code_only, code outside of the executable runs natively (own_code.h), up to where it comes back,
+// calls the kernel, or has taken too long: others go on then, as somebody may be waiting for them. Now and then
+// some of it is stepped, so that threads also change inside of it.
 #pragma once
 
 #include <chrono>
@@ -31,13 +35,11 @@ struct EmulatorOptions {
   std::optional<std::chrono::milliseconds> time_limit;
   // Tests: every instruction of the range that is traced, in the order of execution.
   std::function<void(int tid, unsigned core, uint64_t address)> executed;
-  // Called when a thread is about to die of a signal, while all others are stopped.
-  std::function<void(int pid, int tid, int signal)> dying;
 };
 
 struct EmulatedRun : TracedEnd {
   std::string perf_data;
-  uint64_t instructions = 0;  // stepped
+  uint64_t instructions = 0;  // as far as they were stepped or are the program's own
   uint64_t threads = 0;
 };
 

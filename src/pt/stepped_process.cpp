@@ -4,8 +4,9 @@
 #include <fmt/core.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,16 +14,20 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "base/files.h"
+#include "pt/processor_pin.h"
 
 namespace heddle {
 namespace {
 
-constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL;
+constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD;
+
+constexpr unsigned long kCallBegins = 1;  // PTRACE_EVENTMSG_SYSCALL_ENTRY
 
 Error cannot(const std::string& what, const std::string& where) {
   Error out = system_error(what, where);
@@ -35,7 +40,9 @@ Error cannot(const std::string& what, const std::string& where) {
 SteppedProcess::SteppedProcess(SteppedProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       executable_(std::move(other.executable_)),
-      code_(std::move(other.code_)) {}
+      code_(std::move(other.code_)),
+      registers_(std::move(other.registers_)),
+      pin_(std::move(other.pin_)) {}
 
 SteppedProcess::~SteppedProcess() {
   if (pid_ == 0) return;
@@ -50,6 +57,8 @@ Result<SteppedProcess> SteppedProcess::start(const std::vector<std::string>& com
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  SteppedProcess out;
+  out.pin_ = std::make_shared<ProcessorPin>();
   const pid_t pid = ::fork();
   if (pid < 0) return system_error("cannot make a process", command[0]);
   if (pid == 0) {
@@ -58,7 +67,6 @@ Result<SteppedProcess> SteppedProcess::start(const std::vector<std::string>& com
     ::execv(argv[0], argv.data());
     std::_Exit(127);
   }
-  SteppedProcess out;
   out.pid_ = pid;
   int status = 0;
   if (::waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status)) {
@@ -119,11 +127,31 @@ Result<void> SteppedProcess::run_to_entry() {
   return {};
 }
 
+void SteppedProcess::prepare(pid_t tid) {
+  Registers& registers = registers_[tid];
+  if (registers.changed) ::ptrace(PTRACE_SETREGS, tid, nullptr, &registers.values);
+  registers.known = registers.changed = false;
+}
+
 void SteppedProcess::step(pid_t tid, int signal) {
+  prepare(tid);
   ::ptrace(PTRACE_SINGLESTEP, tid, nullptr, signal);
 }
+void SteppedProcess::run(pid_t tid, int signal) {
+  prepare(tid);
+  ::ptrace(PTRACE_SYSCALL, tid, nullptr, signal);
+}
 void SteppedProcess::go_on(pid_t tid, int signal) {
+  prepare(tid);
   ::ptrace(PTRACE_CONT, tid, nullptr, signal);
+}
+
+void SteppedProcess::halt(pid_t tid) const {
+  ::syscall(SYS_tgkill, pid_, tid, SIGSTOP);
+}
+
+void SteppedProcess::pin(pid_t tid, bool pinned) const {
+  pin_->apply(tid, pinned);
 }
 
 std::optional<SteppedProcess::Stop> SteppedProcess::wait(pid_t tid, bool block) {
@@ -134,12 +162,15 @@ std::optional<SteppedProcess::Stop> SteppedProcess::wait(pid_t tid, bool block) 
   if (!WIFSTOPPED(status)) {
     out.kind = Stop::Kind::ended;
     out.number = status;
+    registers_.erase(which);
     return out;
   }
   const int event = status >> 16, signal = WSTOPSIG(status);
   unsigned long message = 0;
-  ::ptrace(PTRACE_GETEVENTMSG, which, nullptr, &message);
-  if (event == PTRACE_EVENT_CLONE) {
+  if (event != 0 || signal == (SIGTRAP | 0x80)) ::ptrace(PTRACE_GETEVENTMSG, which, nullptr, &message);
+  if (signal == (SIGTRAP | 0x80)) {
+    out.kind = message == kCallBegins ? Stop::Kind::enters_call : Stop::Kind::leaves_call;
+  } else if (event == PTRACE_EVENT_CLONE) {
     out.kind = Stop::Kind::cloned;
     out.number = static_cast<int64_t>(message);
   } else if (event == PTRACE_EVENT_EXIT) {
@@ -156,12 +187,35 @@ std::optional<SteppedProcess::Stop> SteppedProcess::wait(pid_t tid, bool block) 
   return out;
 }
 
-uint64_t SteppedProcess::ip(pid_t tid) const {
-  return static_cast<uint64_t>(::ptrace(PTRACE_PEEKUSER, tid, offsetof(user_regs_struct, rip), nullptr));
+// Whoever waits is woken again and again: the time may be over before the wait begins.
+std::optional<SteppedProcess::Stop> SteppedProcess::wait_for(pid_t tid, std::chrono::milliseconds time) {
+  struct sigaction wake{}, before{};
+  wake.sa_handler = [](int) {};
+  ::sigaction(SIGALRM, &wake, &before);
+  sigevent to_me{};
+  to_me.sigev_notify = SIGEV_THREAD_ID;
+  to_me.sigev_signo = SIGALRM;
+  to_me._sigev_un._tid = ::gettid();
+  timer_t timer{};
+  const bool timed = ::timer_create(CLOCK_MONOTONIC, &to_me, &timer) == 0;
+  const timespec period{.tv_sec = time.count() / 1000, .tv_nsec = time.count() % 1000 * 1'000'000};
+  const itimerspec again{.it_interval = period, .it_value = period};
+  if (timed) ::timer_settime(timer, 0, &again, nullptr);
+  std::optional<Stop> out = wait(tid, timed);
+  if (timed) ::timer_delete(timer);
+  ::sigaction(SIGALRM, &before, nullptr);
+  return out;
 }
 
-uint64_t SteppedProcess::system_call(pid_t tid) const {
-  return static_cast<uint64_t>(::ptrace(PTRACE_PEEKUSER, tid, offsetof(user_regs_struct, rax), nullptr));
+const user_regs_struct& SteppedProcess::registers(pid_t tid) {
+  Registers& registers = registers_[tid];
+  if (!registers.known) ::ptrace(PTRACE_GETREGS, tid, nullptr, &registers.values);
+  registers.known = true;
+  return registers.values;
+}
+
+void SteppedProcess::set_registers(pid_t tid, const user_regs_struct& registers) {
+  registers_[tid] = {.values = registers, .known = true, .changed = true};
 }
 
 std::optional<std::pair<uint64_t, int>> SteppedProcess::fault(pid_t tid) const {
@@ -178,6 +232,12 @@ size_t SteppedProcess::read(uint64_t address, void* bytes, size_t size) const {
     to.iov_len = from.iov_len = first;
     count = ::process_vm_readv(pid_, &to, 1, &from, 1, 0);
   }
+  return count < 0 ? 0 : static_cast<size_t>(count);
+}
+
+size_t SteppedProcess::write(uint64_t address, const void* bytes, size_t size) const {
+  iovec from{const_cast<void*>(bytes), size}, to{reinterpret_cast<void*>(address), size};
+  const ssize_t count = ::process_vm_writev(pid_, &from, 1, &to, 1, 0);
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 
