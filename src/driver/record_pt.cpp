@@ -82,12 +82,15 @@ std::string assertion_at(const llvm::Instruction* innermost) {
   return characters != nullptr && characters->isCString() ? characters->getAsCString().str() : "";
 }
 
-Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, size_t number, uint32_t tid) {
+// `level`: 0, or as of the handlers that are above it.
+Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, size_t number, uint32_t tid,
+                        size_t level) {
   heddle_record_log head{};
   head.magic = HEDDLE_RECORD_LOG_MAGIC;
   head.format = HEDDLE_RECORD_FORMAT;
   std::strncpy(head.name, thread.name.c_str(), sizeof head.name - 1);
   head.tid = static_cast<int32_t>(tid);
+  head.level = static_cast<uint32_t>(level);
   head.begin_tsc = thread.begin_tsc;
   head.end_tsc = thread.end_tsc;
   head.stack_low = PtAddresses::stack_low(number);
@@ -95,7 +98,8 @@ Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, s
   head.tls = PtAddresses::thread_pointer(number);
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
   bytes.resize(HEDDLE_RECORD_PAGE);
-  return write_file(folder / kThreadsFolder / (thread.name + ".log"), bytes, Readers::owner);
+  const std::string name = level == 0 ? thread.name : fmt::format("{}@{}", thread.name, level);
+  return write_file(folder / kThreadsFolder / (name + ".log"), bytes, Readers::owner);
 }
 
 // The type of the exception, as linkers name it, that a call throws in which the thread stands: __cxa_throw has
@@ -253,7 +257,8 @@ class PtRecorder {
       info.exit_code = end.exit_code;
     const std::vector<PtPaths::Thread>& threads = trace.paths->threads();
     for (size_t i = 0; i < threads.size(); ++i) {
-      HEDDLE_TRY(write_head(to, threads[i], i, trace.tids[i]));
+      for (size_t level = 0; level <= threads[i].path.handlers.size(); ++level)
+        HEDDLE_TRY(write_head(to, threads[i], i, trace.tids[i], level));
       info.threads.push_back({.name = threads[i].name,
                               .tid = static_cast<int32_t>(trace.tids[i]),
                               .stop = threads[i].path.trouble,

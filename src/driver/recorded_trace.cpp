@@ -88,6 +88,14 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
                                       {.pid = static_cast<int>(info.pid)}));
     for (size_t i = 0; i < traced.paths->threads().size() && i < input.logs.size(); ++i)
       input.logs[i].source = traced.paths->source(i);
+    for (RecordedThreadLog& each : input.handlers) {
+      const auto& threads = traced.paths->threads();
+      const auto thread = std::ranges::find(threads, each.name, &PtPaths::Thread::name);
+      const size_t level = each.log.head().level - 1;
+      if (thread == threads.end() || level >= thread->path.handlers.size())
+        return Error{.what = fmt::format("thread {} had no such signal handler", each.name), .where = folder};
+      each.source = traced.paths->handlers(static_cast<size_t>(thread - threads.begin()), level);
+    }
   }
   return make_trace(input, options, statistics);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "program/source_place.h"
 
@@ -29,6 +30,7 @@ bool is_real_call(const llvm::Instruction& instruction) {
 ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
   out_ = {};
   stack_.clear();
+  interrupted_.clear();
   lost_ = false;
   const PtSpan* before = nullptr;
   for (const PtSpan& span : thread.spans) {
@@ -39,15 +41,12 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
     core_ = span.core;
     tsc_ = span.begin_tsc;
     span_end_ = span.end_tsc;
-    if (before != nullptr && before->end == PtSpan::End::interrupted && !span.blocks.empty() &&
-        span.blocks.front().begin != before->target) {
-      lose("a signal handler ran");
-      break;
-    }
+    if (before != nullptr && !span.blocks.empty()) continue_from(*before, span);
     for (const PtBlock& block : span.blocks) {
-      run(block, block.begin - load_base_, block.last() - load_base_);
-      if (lost_) return std::move(out_);
+      if (!lost_) run(block, block.begin - load_base_, block.last() - load_base_);
+      if (lost_) break;
     }
+    if (lost_) break;
     if (span.end == PtSpan::End::left && !stack_.empty() &&
         (stack_.back().calls || span.blocks.empty() || span.blocks.back().end == PtBlock::End::jump))
       go_outside();
@@ -58,6 +57,9 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
     }
     before = &span;
   }
+  const bool in_handler = !interrupted_.empty();
+  while (!interrupted_.empty()) end_handler();
+  if (in_handler && out_.trouble.empty()) out_.trouble = "the thread ends in a signal handler";
   out_.ended = stack_.empty();
   for (auto each = stack_.rbegin(); each != stack_.rend(); ++each) {
     const llvm::Instruction* at = each->call;
@@ -67,6 +69,34 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
     out_.stack.push_back(at);
   }
   return std::move(out_);
+}
+
+// After a span at the end of which the program was interrupted: by a handler, or by nothing but another thread.
+// A handler that returns does so to code outside, which gives control back where it was taken.
+void PathFollower::continue_from(const PtSpan& before, const PtSpan& span) {
+  const uint64_t begin = span.blocks.front().begin;
+  if (before.end == PtSpan::End::interrupted && begin != before.target)
+    begin_handler(before.target);
+  else if (!interrupted_.empty() && stack_.empty() && begin == interrupted_.back().address)
+    end_handler();
+}
+
+void PathFollower::begin_handler(uint64_t interrupted_at) {
+  interrupted_.push_back({.stack = std::exchange(stack_, {}),
+                          .steps = std::exchange(out_.steps, {}),
+                          .address = interrupted_at,
+                          .last = last_});
+}
+
+void PathFollower::end_handler() {
+  if (out_.handlers.size() < interrupted_.size()) out_.handlers.resize(interrupted_.size());
+  std::vector<ProgramStep>& handlers = out_.handlers[interrupted_.size() - 1];
+  Interrupted before = std::move(interrupted_.back());
+  interrupted_.pop_back();
+  handlers.insert(handlers.end(), out_.steps.begin(), out_.steps.end());
+  out_.steps = std::move(before.steps);
+  stack_ = std::move(before.stack);
+  last_ = before.last;
 }
 
 void PathFollower::step(ProgramStep::Kind kind, const llvm::Value& what, EnteredBy by) {
@@ -146,7 +176,28 @@ void PathFollower::arrive(uint64_t begin) {
   }
   if (resume(begin)) return;
   if (at_entry) return enter(code, EnteredBy::callback);
-  lose("control is where no call leads to (a jump out of a handler, longjmp)");
+  if (jump_back(begin)) return;
+  lose("control is where no call leads to (a jump out of a handler)");
+}
+
+bool PathFollower::jump_back(uint64_t begin) {
+  for (size_t depth = stack_.size(); depth != 0; --depth) {
+    Activation& activation = stack_[depth - 1];
+    for (const Activation::Mark& mark : activation.marks) {
+      if (!is_behind(begin, mark.address)) continue;
+      stack_.resize(depth);
+      step(ProgramStep::Kind::jumped, *mark.call);
+      out_.steps.back().depth = static_cast<uint32_t>(depth);
+      activation.block = mark.call->getParent();
+      activation.begun = true;
+      activation.last_call = mark.call;
+      activation.hints.clear();
+      activation.calls = activation.outside = activation.model = activation.tail = false;
+      activation.call = nullptr;
+      return true;
+    }
+  }
+  return false;
 }
 
 // A call has come back, or an exception has come to one that waits for it.
@@ -180,6 +231,10 @@ bool PathFollower::resume(uint64_t begin) {
       out_.steps.back().depth = static_cast<uint32_t>(stack_.size());
     } else {
       come_back(activation);
+      if (activation.call != nullptr && activation.call->hasFnAttr(llvm::Attribute::ReturnsTwice) &&
+          std::ranges::find(activation.marks, activation.call_address, &Activation::Mark::address) ==
+              activation.marks.end())
+        activation.marks.push_back({activation.call_address, activation.call});
     }
     activation.calls = activation.outside = activation.model = false;
     activation.call = nullptr;

@@ -15,7 +15,9 @@
 // Code without a map (the procedure linkage table, startup code, foreign objects, libraries) is outside of the
 // program, and skipped by its calls.
 //
-// Known holes: handlers of signals and longjmp are not followed: the path ends there, and says so.
+// A handler that interrupts code of the program has a path of its own, and the thread goes on where it was.
+// longjmp comes to a place behind a call of setjmp in an activation that is still there. Known hole: a handler
+// that interrupted code of the program and is left by a jump ends the path.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -38,13 +40,14 @@ struct ProgramStep {
     back,        // and comes back
     leave,       // a function returns
     landed,      // invoke: an exception came to its landing pad
+    jumped,      // setjmp call: longjmp came to it
     model,       // function: a call in it, of which the program has a model in its place, leads outside
     model_back,  // and comes back
   };
   Kind kind = Kind::block;
   EnteredBy by = EnteredBy::outside;  // enter
   uint32_t core = 0;
-  uint32_t depth = 0;  // landed: how many functions of the program are running
+  uint32_t depth = 0;  // landed, jumped: how many functions of the program are running
   const llvm::Value* what = nullptr;
   uint64_t tsc = 0;  // when the span began that it lies in; of calls that lead outside: when it ended
 
@@ -61,6 +64,9 @@ struct ProgramPath {
   bool ended = false;  // nothing of the program is running at its end
   // Else: where it stands, innermost first. Of functions that wait, their calls; null where nothing says.
   std::vector<const llvm::Instruction*> stack;
+  // What signal handlers did that interrupted code of the program, one behind the other; by how many of them
+  // were running, less one. Those that came while a call was outside are calls by it.
+  std::vector<std::vector<ProgramStep>> handlers;
 };
 
 class PathFollower {
@@ -85,6 +91,17 @@ class PathFollower {
     uint64_t call_address = 0;
     const llvm::CallBase* call = nullptr;  // null: of nothing that the program calls
     bool model = false;                    // of something that it has a model of, in the place of the call
+    struct Mark {
+      uint64_t address = 0;
+      const llvm::CallBase* call = nullptr;
+    };
+    std::vector<Mark> marks;  // calls of setjmp that have come back
+  };
+  // What a handler has interrupted.
+  struct Interrupted {
+    std::vector<Activation> stack;
+    std::vector<ProgramStep> steps;
+    uint64_t address = 0, last = 0;
   };
 
   void run(const PtBlock& block, uint64_t begin, uint64_t last);
@@ -92,6 +109,10 @@ class PathFollower {
   void go_outside();
   void come_back(Activation& from);
   bool resume(uint64_t begin);
+  bool jump_back(uint64_t begin);
+  void begin_handler(uint64_t interrupted_at);
+  void end_handler();
+  void continue_from(const PtSpan& before, const PtSpan& span);
   void enter(const MachineFunction& code, EnteredBy by);
   void leave();
   void return_from_top();
@@ -119,6 +140,7 @@ class PathFollower {
   const MachineBlocks& blocks_;
   uint64_t load_base_;
   std::vector<Activation> stack_;
+  std::vector<Interrupted> interrupted_;
   bool lost_ = false;
   uint64_t last_ = 0;  // instruction of the program
   uint32_t core_ = 0;

@@ -22,14 +22,31 @@ namespace heddle {
 class PtThreadTeller {
  public:
   PtThreadTeller(PtPaths& paths, size_t thread, PathVisitor& visitor, CallValues* values)
-      : paths_(paths), thread_(thread), path_(paths.threads_[thread].path), visitor_(visitor), values_(values) {
+      : paths_(paths),
+        thread_(thread),
+        steps_(paths.threads_[thread].path.steps),
+        trouble_(paths.threads_[thread].path.trouble),
+        visitor_(visitor),
+        values_(values) {
     heap_ = PtAddresses::heap(thread);
     stack_ = PtAddresses::stack_high(thread) - 4096;
     find_ends();
   }
+  // Of its handlers.
+  PtThreadTeller(PtPaths& paths, size_t thread, size_t level, PathVisitor& visitor, CallValues* values)
+      : paths_(paths),
+        thread_(thread),
+        steps_(paths.threads_[thread].path.handlers[level]),
+        visitor_(visitor),
+        values_(values),
+        started_(true) {
+    heap_ = PtAddresses::heap(thread) + PtAddresses::for_handlers(level);
+    stack_ = PtAddresses::stack_high(thread) - PtAddresses::for_handlers(level);
+    find_ends();
+  }
 
   DecodeEnd run() {
-    begin_in_model();
+    if (!started_) begin_in_model();
     while (!stopped_ && peek() != nullptr) {
       const ProgramStep& step = *peek();
       if (step.kind != Kind::enter) {
@@ -44,7 +61,7 @@ class PtThreadTeller {
       end_.kind = DecodeEnd::Kind::complete;
     else if (end_.text.empty())
       end_.kind = in_call_ ? DecodeEnd::Kind::in_call : DecodeEnd::Kind::stopped;
-    if (end_.text.empty()) end_.text = path_.trouble;
+    if (end_.text.empty()) end_.text = trouble_;
     visitor_.end(end_);
     return end_;
   }
@@ -53,17 +70,22 @@ class PtThreadTeller {
   using Kind = ProgramStep::Kind;
 
   void find_ends() {
-    behind_.assign(path_.steps.size(), path_.steps.size());
+    behind_.assign(steps_.size(), steps_.size());
     std::vector<size_t> open;
-    for (size_t i = 0; i < path_.steps.size(); ++i) {
-      const ProgramStep& step = path_.steps[i];
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const ProgramStep& step = steps_[i];
       if (step.kind == Kind::enter) open.push_back(i);
       if (step.kind == Kind::leave && !open.empty()) {
         behind_[open.back()] = i + 1;
         open.pop_back();
       }
-      for (; step.kind == Kind::landed && open.size() > step.depth; open.pop_back()) behind_[open.back()] = i;
+      for (; is_landing(step) && open.size() > step.depth; open.pop_back()) behind_[open.back()] = i;
     }
+  }
+
+  // An exception or a jump ends in a function that was running.
+  static bool is_landing(const ProgramStep& step) {
+    return step.kind == Kind::landed || step.kind == Kind::jumped;
   }
 
   struct Activation {
@@ -74,8 +96,8 @@ class PtThreadTeller {
 
   // The next step. Those of models in the place of calls are none: what they are for is known from the program.
   const ProgramStep* peek() {
-    for (; next_ < path_.steps.size(); ++next_) {
-      const ProgramStep& step = path_.steps[next_];
+    for (; next_ < steps_.size(); ++next_) {
+      const ProgramStep& step = steps_[next_];
       if (step.kind != Kind::model && step.kind != Kind::model_back) return &step;
       in_model_ = step.kind == Kind::model;
     }
@@ -165,8 +187,13 @@ class PtThreadTeller {
       ++end_.blocks;
       visitor_.block(paths_.program_.id_of(*block));
       if (first) tell_stack_objects(*block);
-      instructions(*block);
-      if (unwinding_ && !land(here)) {
+      instructions(block->front());
+      while (unwinding_) {
+        const llvm::BasicBlock* landed = land(here);
+        if (landed == nullptr) break;
+        block = landed;
+      }
+      if (unwinding_) {
         visitor_.leave_function(id, LeftBy::unwound);
         break;
       }
@@ -174,15 +201,25 @@ class PtThreadTeller {
     stack_ = stack;
   }
 
-  // The exception on its way comes to this function.
-  bool land(const Activation& here) {
+  // The exception on its way comes to this function, or the jump: to a block of it. Null: it does not.
+  const llvm::BasicBlock* land(const Activation& here) {
     const ProgramStep* step = peek();
-    if (!here.traced || step == nullptr || step->kind != Kind::landed || step->depth != here.depth)
-      return false;
-    visitor_.landed(step->as<llvm::InvokeInst>());
+    if (!here.traced || step == nullptr || !is_landing(*step) || step->depth != here.depth) return nullptr;
     ++next_;
     unwinding_ = false;
-    return true;
+    const auto& call = step->as<llvm::CallBase>();
+    if (step->kind == Kind::landed)
+      visitor_.landed(llvm::cast<llvm::InvokeInst>(call));
+    else
+      come_back_again(call);
+    return call.getParent();
+  }
+
+  void come_back_again(const llvm::CallBase& call) {
+    visitor_.returned_twice(call, {.call = paths_.program_.id_of(call).value,
+                                   .returns = ++returns_[&call],
+                                   .result = static_cast<uint32_t>(jump_value_)});
+    if (!call.isTerminator()) instructions(*call.getNextNode());
   }
 
   // Null: the function returns.
@@ -224,12 +261,11 @@ class PtThreadTeller {
   const llvm::BasicBlock* target_in(const Activation& here) {
     if (peek() == nullptr) return nullptr;
     size_t at = next_;
-    while (at < path_.steps.size() &&
-           (path_.steps[at].kind == Kind::enter || path_.steps[at].kind == Kind::model ||
-            path_.steps[at].kind == Kind::model_back))
-      at = path_.steps[at].kind == Kind::enter ? behind_[at] : at + 1;
-    if (at >= path_.steps.size() || path_.steps[at].kind != Kind::block) return nullptr;
-    const auto& block = path_.steps[at].as<llvm::BasicBlock>();
+    while (at < steps_.size() && (steps_[at].kind == Kind::enter || steps_[at].kind == Kind::model ||
+                                  steps_[at].kind == Kind::model_back))
+      at = steps_[at].kind == Kind::enter ? behind_[at] : at + 1;
+    if (at >= steps_.size() || steps_[at].kind != Kind::block) return nullptr;
+    const auto& block = steps_[at].as<llvm::BasicBlock>();
     return block.getParent() == &here.function ? &block : nullptr;
   }
 
@@ -304,8 +340,10 @@ class PtThreadTeller {
         visitor_.value(instruction, stack_object(llvm::cast<llvm::AllocaInst>(instruction)) & UINT32_MAX);
   }
 
-  void instructions(const llvm::BasicBlock& block) {
-    for (const llvm::Instruction& instruction : block) {
+  // From this one on, to the end of its block.
+  void instructions(const llvm::Instruction& first) {
+    for (const llvm::Instruction& instruction :
+         llvm::make_range(first.getIterator(), first.getParent()->end())) {
       if (stopped_ || unwinding_) return;
       if (paths_.plan_.logged(instruction) != 0 && !told_at_entry(instruction)) {
         if (const auto* object = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
@@ -368,18 +406,26 @@ class PtThreadTeller {
     if (stopped_ || unwinding_) return;
     if (at(Kind::back, call)) {
       ++next_;
-    } else if (peek() != nullptr && peek()->kind == Kind::landed) {
-      unwinding_ = true;
+    } else if (peek() != nullptr && is_landing(*peek())) {
+      if (peek()->kind == Kind::jumped) note_jump(call);
+      unwinding_ = !stopped_;
     } else {
       in_call_ = peek() == nullptr;
       stop();
     }
   }
 
+  // What the call of longjmp gives to where it jumps.
+  void note_jump(const llvm::CallBase& call) {
+    const std::optional<uint64_t> value = call.arg_size() == 2 ? argument(call, 1, true) : std::nullopt;
+    if (!value) return trouble(fmt::format("what longjmp gives is not known: {}", source_place(call).text()));
+    jump_value_ = *value == 0 ? 1 : *value;
+  }
+
   // Behind what a call that came back did.
   void note_return() {
-    if (!stopped_ && !unwinding_ && next_ > 0 && path_.steps[next_ - 1].kind == Kind::back)
-      note_core(path_.steps[next_ - 1]);
+    if (!stopped_ && !unwinding_ && next_ > 0 && steps_[next_ - 1].kind == Kind::back)
+      note_core(steps_[next_ - 1]);
   }
 
   // A function that has no code of its own ran: what the library did instead is known from the model.
@@ -408,9 +454,8 @@ class PtThreadTeller {
   // The step with which the call comes back, if it has called functions of the program.
   std::optional<size_t> back_behind_callbacks(const llvm::CallBase& call) {
     size_t at = next_;
-    while (at < path_.steps.size() && path_.steps[at].kind == Kind::enter) at = behind_[at];
-    if (at == next_ || at >= path_.steps.size() || path_.steps[at].kind != Kind::back ||
-        path_.steps[at].what != &call)
+    while (at < steps_.size() && steps_[at].kind == Kind::enter) at = behind_[at];
+    if (at == next_ || at >= steps_.size() || steps_[at].kind != Kind::back || steps_[at].what != &call)
       return std::nullopt;
     return at;
   }
@@ -471,9 +516,13 @@ class PtThreadTeller {
     if (seen) ++next_;
     if (!seen && plan.sync != HEDDLE_SYNC_none && !of_model)
       return trouble(fmt::format("a call that is not in the trace: {}", source_place(call).text()));
-    if (plan.returns_twice)
-      return trouble(fmt::format("setjmp is not followed: {}", source_place(call).text()));
     note_outside();
+    if (plan.returns_twice) {
+      if (seen) come_back(call);
+      if (stopped_ || unwinding_) return;
+      returns_[&call] = 0;
+      return visitor_.returned_twice(call, {.call = paths_.program_.id_of(call).value});
+    }
     if (plan.sync != HEDDLE_SYNC_none) {
       SyncEntry entry{.kind = plan.sync};
       if (seen) entry.tsc = left;
@@ -495,7 +544,7 @@ class PtThreadTeller {
     if (seen) {
       come_back(call);
     } else if (call.doesNotReturn()) {
-      if (peek() != nullptr && peek()->kind == Kind::landed)
+      if (peek() != nullptr && is_landing(*peek()))
         unwinding_ = true;
       else
         stop();
@@ -511,7 +560,7 @@ class PtThreadTeller {
     std::vector<uint64_t> sizes;
     for (const WrittenRange& range : plan.ranges) sizes.push_back(extent_of(call, range.effect->extent));
     ReturnedEntry entry{.result = result_of(call, plan)};
-    if (seen && plan.sync != HEDDLE_SYNC_none) entry.tsc = path_.steps[next_ - 1].tsc;
+    if (seen && plan.sync != HEDDLE_SYNC_none) entry.tsc = steps_[next_ - 1].tsc;
     visitor_.returned(call, entry);
     tell_written(call, plan, sizes);
     if (seen) note_return();
@@ -585,9 +634,9 @@ class PtThreadTeller {
   bool branch_says_failed(const llvm::CallBase& call, const CallPlan& plan) {
     constexpr size_t kFar = 16;
     std::vector<const llvm::BasicBlock*> blocks;
-    for (size_t at = next_; at < path_.steps.size() && blocks.size() < kFar;) {
-      const ProgramStep& step = path_.steps[at];
-      if (step.kind == Kind::leave || step.kind == Kind::landed) break;
+    for (size_t at = next_; at < steps_.size() && blocks.size() < kFar;) {
+      const ProgramStep& step = steps_[at];
+      if (step.kind == Kind::leave || is_landing(step)) break;
       if (step.kind == Kind::block) blocks.push_back(&step.as<llvm::BasicBlock>());
       at = step.kind == Kind::enter ? behind_[at] : at + 1;
     }
@@ -649,7 +698,8 @@ class PtThreadTeller {
 
   PtPaths& paths_;
   size_t thread_;
-  const ProgramPath& path_;
+  const std::vector<ProgramStep>& steps_;
+  std::string trouble_;
   PathVisitor& visitor_;
   CallValues* values_;
   size_t next_ = 0, made_ = 0;
@@ -661,6 +711,8 @@ class PtThreadTeller {
   static constexpr uint64_t kMostIdle = 20'000;
   uint64_t idle_blocks_ = 0;
   uint32_t depth_ = 0;
+  llvm::DenseMap<const llvm::CallBase*, uint64_t> returns_;  // of setjmp, but for the first
+  uint64_t jump_value_ = 1;
   uint32_t core_ = PathVisitor::kAnyCore - 1;
   uint64_t core_since_ = 0;
   bool stopped_ = false, in_call_ = false, started_ = false;
@@ -675,14 +727,17 @@ namespace {
 
 class PtPathSource : public PathSource {
  public:
-  PtPathSource(PtPaths& paths, size_t thread) : paths_(paths), thread_(thread) {}
+  PtPathSource(PtPaths& paths, size_t thread, std::optional<size_t> handlers)
+      : paths_(paths), thread_(thread), handlers_(handlers) {}
   DecodeEnd run(PathVisitor& visitor, CallValues* values) override {
-    return PtThreadTeller(paths_, thread_, visitor, values).run();
+    return handlers_ ? PtThreadTeller(paths_, thread_, *handlers_, visitor, values).run()
+                     : PtThreadTeller(paths_, thread_, visitor, values).run();
   }
 
  private:
   PtPaths& paths_;
   size_t thread_;
+  std::optional<size_t> handlers_;  // level
 };
 
 }  // namespace
@@ -698,7 +753,11 @@ PtPaths::PtPaths(const Program& program, const RecordPlan& plan, std::vector<Thr
 }
 
 std::shared_ptr<PathSource> PtPaths::source(size_t thread) {
-  return std::make_shared<PtPathSource>(*this, thread);
+  return std::make_shared<PtPathSource>(*this, thread, std::nullopt);
+}
+
+std::shared_ptr<PathSource> PtPaths::handlers(size_t thread, size_t level) {
+  return std::make_shared<PtPathSource>(*this, thread, level);
 }
 
 }  // namespace heddle

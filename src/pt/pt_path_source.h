@@ -35,6 +35,8 @@ struct PtAddresses {
   static uint64_t stack_high(size_t thread) { return stack_low(thread) + kRoom / 2; }
   static uint64_t thread_pointer(size_t thread) { return stack_low(thread) + kRoom / 2 + (uint64_t{1} << 24); }
   static uint64_t heap(size_t thread) { return 0x600000000000 + thread * kRoom; }
+  // Signal handlers use parts of their own of a thread's stack and heap.
+  static uint64_t for_handlers(size_t level) { return kRoom / 8 * (level + 1); }
   static uint64_t arguments() { return 0x7f0000000000; }
   static uint64_t argument_text() { return arguments() + (1 << 20); }
 };
@@ -54,7 +56,8 @@ class PtPaths {
           unsigned arguments);
 
   const std::vector<Thread>& threads() const { return threads_; }
-  std::shared_ptr<PathSource> source(size_t thread);  // must not outlive this
+  std::shared_ptr<PathSource> source(size_t thread);                  // must not outlive this
+  std::shared_ptr<PathSource> handlers(size_t thread, size_t level);  // as ProgramPath::handlers
 
  private:
   friend class PtThreadTeller;

@@ -34,7 +34,10 @@ HandlerEffects effects_of_handlers(const SymbolicInput& input, CodeCache& code) 
     machine.stack_high = each.log.head().stack_high;
     ThreadInterpreter interpreter(machine,
                                   {.read_file = input.read_file, .made = [](NewThread) {}, .joined = {{}, {}}});
-    ThreadDecoder(input.program, input.plan, each.log, interpreter, each.jumps).run();
+    if (each.source != nullptr)
+      each.source->run(interpreter, &interpreter);
+    else
+      ThreadDecoder(input.program, input.plan, each.log, interpreter, each.jumps).run();
     add_written(machine.notes, out.written);
     out.anywhere |= interpreter.lost() || !approximations.take().empty();
     for (const Event& event : machine.trace.events)

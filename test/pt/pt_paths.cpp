@@ -22,7 +22,8 @@ int fail(const Error& error) {
 }
 
 void print_step(const Program& program, uint32_t tid, const ProgramStep& step) {
-  constexpr const char* kNames[] = {"enter", "block", "call", "back", "leave", "landed", "model", "model_back"};
+  constexpr const char* kNames[] = {"enter",  "block",  "call",  "back",      "leave",
+                                    "landed", "jumped", "model", "model_back"};
   std::string text;
   if (const auto* function = llvm::dyn_cast<llvm::Function>(step.what)) text = function->getName().str();
   if (const auto* block = llvm::dyn_cast<llvm::BasicBlock>(step.what))

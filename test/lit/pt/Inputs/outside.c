@@ -1,5 +1,5 @@
-// Ways out of the program's own code and back into it: callbacks, handlers, longjmp, processes of its own, and a
-// wait in a library that ends when another thread goes on only.
+// Ways out of the program's own code and back into it: callbacks, handlers, longjmp, processes of its own, and
+// a wait in a library that ends when another thread goes on only.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -20,18 +20,18 @@ static void handler(int number) {
   ++signals;
 }
 
-static void *work(void *unused) {
+static void* work(void* unused) {
   pthread_spin_lock(&spin);
   ++count;
   pthread_spin_unlock(&spin);
-  char *text = malloc(100);
+  char* text = malloc(100);
   sprintf(text, "%d", count);
   free(text);
   return unused;
 }
 
-static int compare(const void *a, const void *b) {
-  return *(const int *)a - *(const int *)b;
+static int compare(const void* a, const void* b) {
+  return *(const int*)a - *(const int*)b;
 }
 
 int main(void) {
