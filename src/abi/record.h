@@ -6,7 +6,8 @@
  *   process               struct heddle_record_process, mapped by the runtime and by heddle
  *   threads/NAME.log      one file per thread; NAME as in schedules ("0", "0.1"). "NAME@1.log": what ran in signal
  *                         handlers of this thread, "@2" in handlers that interrupted those
- *   threads/NAME.blocks   only of the variant for tests that logs every block: u32 block ids, padded with 0xffffffff
+ *   threads/NAME.blocks   only of the variant for tests that logs every block: u32 block ids, padded with 0xffffffff.
+ *                         HEDDLE_RECORD_BLOCK_LOST: here a signal handler came that did not come back
  *   inputs/               copies of the files that were read
  *
  * A log is a struct heddle_record_log (one page), then chunks. A chunk belongs to one of two streams of the thread:
@@ -35,6 +36,7 @@
 #define HEDDLE_RECORD_PROCESS_MAGIC 0x636f7270656c6468ull /* "hdleproc" */
 #define HEDDLE_RECORD_CHUNK_MAGIC 0x6b6e6863u           /* "chnk" */
 #define HEDDLE_RECORD_PAGE 4096
+#define HEDDLE_RECORD_BLOCK_LOST 0xfffffffeu
 
 /* ---- the thread's state: a thread-local variable (initial-exec) of the runtime, which instrumented code uses directly.
  * All fields are 8 bytes. */
@@ -259,7 +261,7 @@ struct heddle_record_file {
  * the arguments are to be told. */
 #define HEDDLE_HOOK_RECORD_ENTER "heddle_record_enter"
 #define HEDDLE_HOOK_LANDED "heddle_record_landed"
-/* A call that may return twice is about to be made: clears `*mark`, which is in the frame of the caller. Then, at each
+/* A call that may return twice is about to be made: sets `*mark`, which is in the frame of the caller. Then, at each
  * return of it: the return is logged; `*mark` keeps what the hook needs to tell the first from the others. */
 #define HEDDLE_HOOK_TWICE_BEGIN "heddle_record_twice_begin"
 #define HEDDLE_HOOK_TWICE "heddle_record_twice"

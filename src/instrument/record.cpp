@@ -135,10 +135,11 @@ Result<void> instrument_record(const Program& program, llvm::Module& module, con
   for (const auto& [function, of_function] : work.functions) {
     forget_memory_attributes(*function);
     use_bit_instructions(*function);
-    add_landings(program, hooks, *function);
+    const std::vector<llvm::InvokeInst*> landings = split_landings(*function);
     const PathLabels labels{.wanted = options.policy == RecordPolicy::clap,
                             .label = program.id_of(*function).value};
     instrument_paths(hooks, *of_function, labels, *function);
+    add_landings(program, hooks, landings);
   }
   if (options.chaos) add_chaos(plan, hooks);
   CallRecorder calls(program, plan, hooks, module);

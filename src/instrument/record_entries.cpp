@@ -70,16 +70,22 @@ void add_entry(const Program& program, const RecordHooks& hooks, const FunctionP
   tell_arguments(hooks, *entry, plan.tells_arguments ? nullptr : from_outside, *call);
 }
 
-void add_landings(const Program& program, const RecordHooks& hooks, llvm::Function& function) {
+std::vector<llvm::InvokeInst*> split_landings(llvm::Function& function) {
   std::vector<llvm::InvokeInst*> invokes;
   for (llvm::BasicBlock& block : function)
     if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(block.getTerminator())) invokes.push_back(invoke);
   for (llvm::InvokeInst* invoke : invokes) {
     llvm::BasicBlock* pad = invoke->getUnwindDest();
-    if (pad->getSinglePredecessor() == nullptr) {
-      llvm::SmallVector<llvm::BasicBlock*, 2> made;
-      llvm::SplitLandingPadPredecessors(pad, {invoke->getParent()}, ".heddle", ".others", made);
-    }
+    if (pad->getSinglePredecessor() != nullptr) continue;
+    llvm::SmallVector<llvm::BasicBlock*, 2> made;
+    llvm::SplitLandingPadPredecessors(pad, {invoke->getParent()}, ".heddle", ".others", made);
+  }
+  return invokes;
+}
+
+void add_landings(const Program& program, const RecordHooks& hooks,
+                  const std::vector<llvm::InvokeInst*>& invokes) {
+  for (llvm::InvokeInst* invoke : invokes) {
     LogEmitter at(hooks, *invoke->getUnwindDest()->getFirstInsertionPt());
     const InstructionId id = program.id_of(static_cast<const llvm::Instruction&>(*invoke));
     at.builder().CreateCall(hooks.landed, {at.builder().getInt32(id.value)});

@@ -14,7 +14,11 @@ namespace heddle {
 void add_entry(const Program& program, const RecordHooks& hooks, const FunctionPlan& plan,
                llvm::Function& function);
 
-// Gives each invoke of the function a landing pad of its own, and each of these the hook that tells of it.
-void add_landings(const Program& program, const RecordHooks& hooks, llvm::Function& function);
+// Gives each invoke of the function a landing pad of its own: the invokes.
+std::vector<llvm::InvokeInst*> split_landings(llvm::Function& function);
+// The hook that tells of a landing. When all hooks of the paths are there: it may be what goes back to the log
+// of the interrupted code, so it is the first of all.
+void add_landings(const Program& program, const RecordHooks& hooks,
+                  const std::vector<llvm::InvokeInst*>& invokes);
 
 }  // namespace heddle

@@ -73,9 +73,10 @@ void ThreadDecoder::push(const llvm::Function& function, EnteredBy by, const llv
   if (stack_.size() == kMostActivations) return give_up(function);
   const FunctionCode& code = code_of(function);
   if (plan_.policy() == RecordPolicy::clap) {
+    // It is written behind the addresses of stack objects: the thread may have left between.
     const std::optional<uint64_t> label = path_.read(kLabelBits);
-    if (!label) return path_ended();
-    if (*label != uint64_t{code.id().value} + 1)
+    if (!label && entries_.data().at_end()) return path_ended();
+    if (label && *label != uint64_t{code.id().value} + 1)
       return damaged_path(fmt::format("label {} instead of that of {}", *label, readable_name(function)));
     consumed();
   }
@@ -432,6 +433,10 @@ void ThreadDecoder::end_function(Activation& top) {
     outside_ = true;
     return;
   }
+  if (left_before_return()) {
+    interrupted();
+    return;
+  }
   if (plan_.policy() == RecordPolicy::clap && terminator.getParent()->getTerminatingMustTailCall() == nullptr) {
     const std::optional<uint64_t> mark = path_.read(kEndBits);
     if (!mark) return path_ended();
@@ -506,15 +511,16 @@ void ThreadDecoder::entered(bool from_outside) {
        nullptr, arguments);
 }
 
+bool ThreadDecoder::waits_at_invoke(const Activation& activation, uint32_t id) const {
+  return activation.waits_at != nullptr && llvm::isa<llvm::InvokeInst>(activation.waits_at->instruction) &&
+         program_.id_of(*activation.waits_at->instruction).value == id;
+}
+
 void ThreadDecoder::landed() {
   const std::optional<uint32_t> id = entries_.landed();
   if (!id) return data_ended();
   size_t depth = stack_.size();
-  const auto is_at = [&](const Activation& activation) {
-    return activation.waits_at != nullptr && llvm::isa<llvm::InvokeInst>(activation.waits_at->instruction) &&
-           program_.id_of(*activation.waits_at->instruction).value == *id;
-  };
-  while (depth != 0 && !is_at(stack_[depth - 1])) --depth;
+  while (depth != 0 && !waits_at_invoke(stack_[depth - 1], *id)) --depth;
   if (depth == 0) return unexpected("a landing of a call that nobody has made");
   consumed();
   unwind_to(depth);
@@ -645,12 +651,37 @@ bool ThreadDecoder::interrupted() {
   path_.resume();
   entries_.resume();
   ++next_interruption_;
+  found_again_.reset();
   await_interruption();
   last_read_ = last_choice_ = end_.blocks;
   announced_ = UINT32_MAX;
   pending_ = false;
   outside_ = true;
   return true;
+}
+
+// The activation on top has come to its end. But everything was read, and control was found again where it, or
+// who waits for it, must still be there: so the thread was interrupted before.
+bool ThreadDecoder::left_before_return() {
+  if (interruption() == nullptr || !all_read()) return false;
+  if (!found_again_) {
+    found_again_.emplace();
+    EntryReader ahead = entries_;
+    ahead.resume();
+    const uint64_t position = ahead.data().position();
+    const std::optional<uint8_t> tag = ahead.tag();
+    if (tag == HEDDLE_RECORD_landed) found_again_->invoke = ahead.landed();
+    if (tag == HEDDLE_RECORD_twice)
+      if (const std::optional<TwiceEntry> entry = ahead.twice(); entry && entry->returns != 0)
+        found_again_->first_return = position - std::min(position, entry->distance);
+  }
+  if (found_again_->invoke && stack_.size() > 1)
+    return waits_at_invoke(stack_[stack_.size() - 2], *found_again_->invoke);
+  return found_again_->first_return && !first_returns_.empty() &&
+         first_returns_.back().depth == stack_.size() &&
+         std::ranges::any_of(first_returns_, [&](const FirstReturn& first) {
+           return first.depth == stack_.size() && first.position == *found_again_->first_return;
+         });
 }
 
 // ---- ends

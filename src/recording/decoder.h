@@ -8,13 +8,13 @@
 // innermost call outside that can return, twice to the activation that made the first return, and enter begins
 // a new activation on top.
 //
-// Known holes: a handler that interrupted the runtime itself while it began a word or a chunk, and was left by
-// a jump, leaves a log that cannot be followed. When code outside catches an exception that came out of a
+// Known hole: when code outside catches an exception that came out of a
 // callback through a call outside that is not known not to return, the `returned` is taken for that call's.
 //
 // A handler that interrupts the thread and is left by a jump is known from the log of the handlers only
 // (jumps_out_of_handlers): up to where the log was then both streams are read as up to their ends, and what
-// comes behind is where control was found again.
+// comes behind is where control was found again. Behind the last thing that was read the decoder goes on as far
+// as the code leaves no choice, but not out of a function that is needed where control was found again.
 //
 // The path stream ends where the thread had last written. From there on the decoder goes only where the thread
 // must have gone or must go next (pending()), so that what is left in the data stream is read too.
@@ -108,6 +108,7 @@ class ThreadDecoder {
   void await();
   void entered(bool from_outside);
   void landed();
+  bool waits_at_invoke(const Activation& activation, uint32_t id) const;
   void returned(unsigned flags);
   bool read_ranges(const Action& action);
   void returned_twice(uint64_t position);
@@ -125,6 +126,7 @@ class ThreadDecoder {
   const SignalEntry* interruption() const;
   void await_interruption();
   bool interrupted();
+  bool left_before_return();
 
   // ---- ends
   bool all_read();
@@ -151,6 +153,13 @@ class ThreadDecoder {
   std::vector<FirstReturn> first_returns_;
   std::vector<SignalEntry> interruptions_;
   size_t next_interruption_ = 0;
+  // What stands behind the next interruption, if somebody has looked: the id of an invoke, or a return of a
+  // call that may return twice and the position of the first one.
+  struct FoundAgain {
+    std::optional<uint32_t> invoke;
+    std::optional<uint64_t> first_return;
+  };
+  std::optional<FoundAgain> found_again_;
   bool outside_ = true;  // no activation is running
   bool ended_ = false;
   bool pending_ = false;

@@ -35,10 +35,6 @@ COMPILER = {".c": ["cc", "-std=gnu11"], ".cpp": ["c++", "-std=c++20"]}
 LEVELS = ["-O0", "-O1", "-O2"]
 # Programs of the torture that fail as they should, by their arguments.
 FAILING = {"crash.c": ["segv", "abort", "assert", "fpe", "overflow", "exit", "quick"], "uncaught.cpp": ["", "noexcept"]}
-# Programs in which threads are cancelled at any instruction.
-CUT_OFF = {"thread_ends", "cancel_any_time"}
-# It jumps out of handlers of faults again and again: where such a thread was is not always known (src/recording/decoder.h, docs/recording.md).
-NOT_FOLLOWED = {"handlers"}
 HEADERS = ["algorithm", "atomic", "condition_variable", "functional", "future", "map", "memory", "mutex", "stdexcept", "string", "thread", "vector"]
 
 
@@ -137,7 +133,7 @@ class Checker:
             ended = "late" if code is None else f"exit code {code}"
             raise Wrong(f"{ended}: HEDDLE_RECORD_FOLDER={folder} {variant} {shlex.join(job.arguments)}\n{recorded_run.output_of(folder)[-1000:]}")
         summary = recorded_run.decode(executable, folder, policy)
-        if recorded_run.counts(summary)["threads"] != 0 and job.name not in CUT_OFF:
+        if recorded_run.counts(summary)["threads"] != 0:
             raise Wrong(f"threads have ended, but their logs stop in the middle: {folder}\n{summary}")
         return summary
 
@@ -176,7 +172,7 @@ def collect(options):
     if options.torture:
         jobs += folder_jobs(os.path.join(TEST, "lit", "record", "Inputs", "torture"))
     if options.semantics:
-        jobs += [job for job in folder_jobs(os.path.join(TEST, "lit", "control", "Inputs", "semantics")) if job.name not in NOT_FOLLOWED]
+        jobs += folder_jobs(os.path.join(TEST, "lit", "control", "Inputs", "semantics"))
     if options.seeds:
         first, _, last = options.seeds.partition("-")
         jobs += random_jobs(range(int(first), int(last or first) + 1))

@@ -13,15 +13,15 @@ constexpr uint64_t kShown = 10;
 
 // The number of a block is written on the edge that leads to it, and the block is logged when it is entered: a
 // thread that is stopped between the two has told one more than it executed.
-constexpr uint64_t kOnTheEdge = 1;
+constexpr int64_t kOnTheEdge = 1;
 
 // So many blocks at most, where control was lost.
-constexpr ptrdiff_t kUnknown = 100;
+constexpr uint64_t kUnknown = 100;
 
 }  // namespace
 
 void Comparison::block(BlockId id) {
-  if (lost_) find_again(id);
+  ends_lost_ = false;
   const uint64_t position = told_++;
   if (position >= executed_.size()) {
     if (beyond_.size() < kShown) beyond_.push_back(id.value);
@@ -37,22 +37,23 @@ void Comparison::repeated_blocks(std::span<const BlockId> round, uint64_t times)
   told_ += (times - done) * round.size();  // beyond all that was executed
 }
 
-// The thread left at the first block that was told and not executed, if that one was not certain.
-void Comparison::control_lost(uint64_t certain_blocks) {
-  lost_ = true;
-  if (!difference_ || difference_->position + taken_back_ + kOnTheEdge < certain_blocks) return;
-  taken_back_ += told_ - difference_->position;
-  told_ = difference_->position;
-  difference_.reset();
-}
-
+// What was told by then must have been executed as far as it is certain; the decoder goes on behind what was.
 // Before control was lost the thread may have executed some blocks more than the decoder could know of.
-void Comparison::find_again(BlockId id) {
-  lost_ = false;
-  const auto from = executed_.begin() + static_cast<ptrdiff_t>(std::min(told_, executed()));
-  const auto to = from + std::min<ptrdiff_t>(kUnknown, executed_.end() - from);
-  if (const auto found = std::find(from, to, id.value); found != to)
-    told_ += static_cast<uint64_t>(found - from);
+void Comparison::control_lost(uint64_t certain_blocks) {
+  const uint64_t place = times_lost_ < lost_.size() ? lost_[times_lost_] : executed();
+  ++times_lost_;
+  ends_lost_ = true;
+  const uint64_t wrong = std::min(place, difference_ ? difference_->position : place);
+  if (told_ > wrong &&
+      static_cast<int64_t>(wrong) + taken_back_ + kOnTheEdge < static_cast<int64_t>(certain_blocks)) {
+    if (!too_certain_) too_certain_ = wrong;
+    return;
+  }
+  if (told_ + kUnknown < place) return;  // what comes will be told as wrong
+  difference_.reset();
+  beyond_.clear();
+  taken_back_ += static_cast<int64_t>(told_) - static_cast<int64_t>(place);
+  told_ = place;
 }
 
 std::string Comparison::verdict(bool whole) const {
@@ -61,6 +62,11 @@ std::string Comparison::verdict(bool whole) const {
     return fmt::format("block {}: executed {}, decoded {}\n{}", difference_->position,
                        name(executed_[difference_->position]), name(difference_->decoded),
                        around(difference_->position));
+  }
+  if (too_certain_) {
+    return fmt::format(
+        "a handler did not come back when {} blocks had been executed, but the decoder was certain of more\n{}",
+        *too_certain_, around(*too_certain_));
   }
   if (end_.kind == Kind::damaged || end_.kind == Kind::trouble || end_.kind == Kind::begins_late) {
     return fmt::format("not decoded to its end: {}\n{}", end_.text, around(std::min(told_, executed())));
@@ -74,7 +80,7 @@ std::string Comparison::verdict(bool whole) const {
     return fmt::format("block {}: executed none more, decoded {}\n{}", executed(), name(beyond_.front()),
                        around(executed()));
   }
-  if (end_.certain_blocks > executed() + taken_back_ + kOnTheEdge) {
+  if (static_cast<int64_t>(end_.certain_blocks) > static_cast<int64_t>(executed()) + taken_back_ + kOnTheEdge) {
     return fmt::format("{} blocks are certain, but only {} were executed; the first one too many is {}\n{}",
                        end_.certain_blocks, executed(), name(beyond_.front()), around(executed()));
   }

@@ -12,7 +12,12 @@ namespace heddle {
 
 inline constexpr uint32_t kNoBlock = 0xffffffff;
 
+struct ExecutedBlocks {
+  std::vector<uint32_t> blocks;
+  std::vector<uint64_t> lost;  // how many blocks there were when a signal handler came that did not come back
+};
+
 // Without the padding.
-Result<std::vector<uint32_t>> read_executed_blocks(const std::filesystem::path& file);
+Result<ExecutedBlocks> read_executed_blocks(const std::filesystem::path& file);
 
 }  // namespace heddle

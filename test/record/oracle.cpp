@@ -58,14 +58,15 @@ Result<void> check_log(const Program& program, const RecordPlan& plan, const fs:
   const LogFile log = HEDDLE_TRY(LogFile::open(path));
   const std::string name = path.stem().string();
   const fs::path blocks = fs::path(path).replace_extension(".blocks");
-  std::vector<uint32_t> executed;
+  ExecutedBlocks executed;
   if (fs::exists(blocks)) executed = HEDDLE_TRY(read_executed_blocks(blocks));
   Comparison comparison(program, std::move(executed));
   ThreadDecoder(program, plan, log, comparison, jumps_out_of_handlers(program, plan, path)).run();
 
   const bool ended = log.head().end_tsc != 0 && log.head().stop == HEDDLE_RECORD_not_stopped;
-  // Cancelled at any instruction, a thread ends with a path that it has not written yet.
-  const bool cut_off = ended && comparison.decode_end().kind == DecodeEnd::Kind::stopped;
+  // Ended in the middle of its code, though no handler says so: the path is not whole.
+  const bool cut_off =
+      ended && comparison.decode_end().kind == DecodeEnd::Kind::stopped && !comparison.ends_lost();
   // main() has returned, and with it the process ends.
   const bool main_returned = name == "0" && comparison.decode_end().kind == DecodeEnd::Kind::complete;
   const bool whole = !arguments.prefix && (ended || main_returned) && !cut_off;

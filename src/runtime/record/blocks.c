@@ -1,7 +1,7 @@
 /* For tests: the ids of all executed blocks, in a file beside the log.
  *
  * The file grows by pieces that are written full of 0xffffffff before they are mapped: what was not reached
- * says so, also after a kill.
+ * says so, also after a kill. A block stands in it or does not: signals wait meanwhile.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -49,10 +49,20 @@ static bool next_piece(struct rt_log* log) {
   return there;
 }
 
-void heddle_record_block(uint32_t block) {
-  struct rt_log* const log = rt_now;
+static void append(struct rt_log* log, uint32_t number) {
   if (log->block == log->block_end && !next_piece(log)) return;
-  *(volatile uint32_t*)log->block = block;
+  *(volatile uint32_t*)log->block = number;
   RT_ORDER();
   ++log->block;
+}
+
+void heddle_record_block(uint32_t block) {
+  if (!rt.blocks) rt.blocks = true;
+  struct rt_log* const log = rt_begin_entry();
+  append(log, block);
+  rt_end_entry(log);
+}
+
+void rt_mark_lost(struct rt_log* log) {
+  if (rt.blocks) append(log, HEDDLE_RECORD_BLOCK_LOST);
 }

@@ -55,35 +55,35 @@ static bool is_left(const struct rt_log* log, uint64_t frame) {
   const struct rt_thread* const self = log->thread;
   const bool from_own = self->stack_low <= log->frame && log->frame < self->stack_high;
   const bool to_own = self->stack_low <= frame && frame < self->stack_high;
-  return from_own ? frame > log->frame : to_own;
+  return from_own == to_own ? frame > log->frame : to_own;
 }
 
 /* An exception, or the end of the thread, may have come out of a handler into the code that it interrupted. */
 void heddle_record_landed(uint32_t invoke) {
-  while (RT_UNLIKELY(rt_now->level != 0) && is_left(rt_now, (uint64_t)(uintptr_t)__builtin_frame_address(0))) {
-    const uint64_t mask = rt_block_signals();
-    rt_make_current(log_of_level(rt_now->level - 1));
-    rt_restore_signals(mask);
-  }
+  while (RT_UNLIKELY(rt_now->level != 0) && is_left(rt_now, (uint64_t)(uintptr_t)__builtin_frame_address(0)))
+    rt_return_to(log_of_level(rt_now->level - 1), (const uint8_t*)__builtin_frame_address(0) + 16);
+  heddle_record_state.called = 0; /* a handler may have come between a call through a pointer and its target */
   uint8_t* to = rt_room();
   *to++ = HEDDLE_RECORD_landed;
   rt_written(rt_varint(to, invoke));
 }
 
 void heddle_record_foreign(const void* target) {
+  struct rt_log* const log = rt_begin_entry();
   uint8_t* to = rt_room();
   *to++ = HEDDLE_RECORD_foreign;
-  rt_written(put_reference(rt_now, to, (uint64_t)(uintptr_t)target));
+  rt_written(put_reference(log, to, (uint64_t)(uintptr_t)target));
+  rt_end_entry(log);
 }
 
 void heddle_record_sync(uint32_t kind, const void* object, const void* second, const void* third) {
   if (RT_UNLIKELY(rt.buffered)) rt_drain_current();
   if (RT_UNLIKELY(rt.chaos)) rt_disturb(rt_self);
-  struct rt_log* const log = rt_now;
   if (RT_UNLIKELY(kind == HEDDLE_SYNC_thread_join_cxx || kind == HEDDLE_SYNC_thread_detach_cxx))
     object = *(void* const*)object;
   if (RT_UNLIKELY(kind == HEDDLE_SYNC_cond_wait_cxx)) second = *(void* const*)second;
   const unsigned objects = kind < HEDDLE_SYNC_count ? sync_objects[kind] : 0;
+  struct rt_log* const log = rt_begin_entry();
   if (RT_UNLIKELY(kind == HEDDLE_SYNC_thread_setcancel)) log->cancellable = true;
   uint8_t* to = rt_room();
   *to++ = (uint8_t)(HEDDLE_RECORD_sync + kind);
@@ -92,10 +92,11 @@ void heddle_record_sync(uint32_t kind, const void* object, const void* second, c
   if (objects > 2) to = put_reference(log, to, (uint64_t)(uintptr_t)third);
   if (heddle_sync_releases(kind) && rt.clock) to = put_stamp(log, to);
   rt_written(to);
+  rt_end_entry(log);
 }
 
 void heddle_record_returned(uint64_t result, uint32_t bytes, uint32_t flags) {
-  struct rt_log* const log = rt_now;
+  struct rt_log* const log = rt_begin_entry();
   uint8_t* to = rt_room();
   uint8_t* const tag = to++;
   *tag = HEDDLE_RECORD_returned;
@@ -114,43 +115,43 @@ void heddle_record_returned(uint64_t result, uint32_t bytes, uint32_t flags) {
     *tag |= HEDDLE_RECORD_returned_zero;
   }
   rt_written(to);
+  rt_end_entry(log);
 }
 
-/* ---- calls that return twice. The mark: bit 63, then 4 bits level of the log, 19 bits number of returns, 40
- * bits position of the entry of the first return. A jump out of a signal handler is noticed here: the level of
- * the mark is not the current one. */
+/* ---- calls that return twice. The mark: bit 63: has returned; 4 bits level of the log, 19 bits number of
+ * returns, 40 bits position of the entry of the first return. A jump out of a signal handler is noticed here:
+ * the level of the mark is not the current one. */
+#define HAS_RETURNED (1ull << 63)
 #define COUNT_LIMIT ((1u << 19) - 1)
 #define POSITION_MASK ((1ull << 40) - 1)
 _Static_assert(RT_LEVELS < 16, "a level has 4 bits in a mark");
 
 void heddle_record_twice_begin(uint64_t* mark) {
-  *mark = 0;
+  *mark = (uint64_t)rt_now->level << 59;
 }
 
 void heddle_record_twice(uint64_t* mark, uint32_t call, uint32_t result) {
-  uint32_t count = 0;
-  if (*mark != 0) {
-    count = (uint32_t)(*mark >> 40) & COUNT_LIMIT;
-    if (count < COUNT_LIMIT) ++count;
-    struct rt_log* const log = log_of_level((uint32_t)(*mark >> 59) & 15);
-    if (log != rt_now) {
-      rt_unwind_buffers(log, (const uint8_t*)__builtin_frame_address(0) + 16);
-      const uint64_t mask = rt_block_signals();
-      rt_make_current(log);
-      rt_restore_signals(mask);
-    }
-  }
+  struct rt_log* const log = log_of_level((uint32_t)(*mark >> 59) & 15);
+  if (RT_UNLIKELY(log != rt_now)) rt_return_to(log, (const uint8_t*)__builtin_frame_address(0) + 16);
   heddle_record_state.called =
       0; /* a handler may have jumped here between a call through a pointer and its target */
+  rt_begin_entry();
+  const bool again = (*mark & HAS_RETURNED) != 0;
+  uint32_t count = 0;
+  if (again) {
+    count = (uint32_t)(*mark >> 40) & COUNT_LIMIT;
+    if (count < COUNT_LIMIT) ++count;
+  }
   uint8_t* to = rt_room();
   const uint64_t position = rt_data_position(rt_now, &heddle_record_state);
   *to++ = HEDDLE_RECORD_twice;
   to = rt_varint(to, call);
   to = rt_varint(to, count);
-  const uint64_t first = *mark != 0 ? *mark & POSITION_MASK : position & POSITION_MASK;
+  const uint64_t first = again ? *mark & POSITION_MASK : position & POSITION_MASK;
   if (count != 0) to = rt_varint(to, (position - first) & POSITION_MASK);
   rt_written(rt_fixed(to, result, 4));
-  *mark = 1ull << 63 | (uint64_t)rt_now->level << 59 | (uint64_t)count << 40 | first;
+  *mark = HAS_RETURNED | (uint64_t)log->level << 59 | (uint64_t)count << 40 | first;
+  rt_end_entry(log);
 }
 
 /* ---- bytes. With NO_INPUTS zeros take their place: lengths and positions are as ever. */

@@ -38,6 +38,7 @@
 #define RT_PATH_SIZE 4096
 #define RT_BY_REFERENCE 16384 /* ranges of files from this size on */
 #define RT_FILES_KNOWN 64     /* files that a log remembers the number of (files.c) */
+#define RT_CANCEL_SIGNAL 32   /* by which libc cancels threads */
 
 /* ---- logs */
 struct rt_stream {
@@ -127,6 +128,7 @@ struct rt_globals {
   bool clock, chaos, no_inputs;
   bool buffered, pso; /* stores wait in buffers (buffers.c); under PSO, not TSO */
   bool forked;        /* this is the child of a fork */
+  bool blocks;        /* every block is logged: the variants for tests */
   uint64_t keep;
   uint64_t chaos_seed;
   uint64_t default_stack_size;
@@ -150,9 +152,10 @@ void rt_log_path(const struct rt_log* log, const char* extension, char path[RT_P
 long rt_allocate(int fd, uint64_t at, uint64_t size);
 
 /* threads.c */
-/* Only other runtimes that use these files have these (runtime/flow): they choose the stack of a thread, and count the
- * live threads down when one ends (true: it is the last, which goes on to run the exit handlers). */
-__attribute__((weak)) const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_attr_t* wanted,
+/* Only other runtimes that use these files have these (runtime/flow): they choose the stack of a thread, and
+ * count the live threads down when one ends (true: it is the last, which goes on to run the exit handlers). */
+__attribute__((weak)) const pthread_attr_t* rt_choose_stack(struct rt_thread* child,
+                                                            const pthread_attr_t* wanted,
                                                             pthread_attr_t* storage);
 __attribute__((weak)) bool rt_thread_ends(_Atomic uint32_t* live);
 /* Whether it will run the handler of the program itself, later. */
@@ -165,6 +168,11 @@ void rt_threads_init(void);
 struct rt_log* rt_handler_log(struct rt_thread* self, uint32_t level);
 
 /* signals.c */
+/* libc's handler of a signal of its own is from now on treated as one of the program's. */
+void rt_take_over(int number);
+/* Code that was left by handlers down to this log's goes on in it; `caller` is the lowest address of the stack
+ * that is still in use. */
+void rt_return_to(struct rt_log* log, const void* caller);
 /* libc's own sigaction. */
 int rt_sigaction(int number, const struct sigaction* action, struct sigaction* old);
 
@@ -196,6 +204,7 @@ void rt_rest(uint64_t* random); /* some microseconds */
 
 /* blocks.c */
 void rt_close_blocks(struct rt_log* log);
+void rt_mark_lost(struct rt_log* log); /* a handler that interrupted what this log is of will not come back */
 
 /* ---- system calls: the result or -errno */
 static inline long rt_system_call(long number, long a, long b, long c, long d, long e, long f) {
@@ -238,7 +247,19 @@ static inline uint64_t rt_tsc(void) {
   return __builtin_ia32_rdtsc();
 }
 
-/* ---- appending to the data stream of the current log */
+/* ---- appending to the data stream of the current log. A handler that interrupts a hook may never come back:
+ * what a log's own tables (references, errno, stamps) and its stream say together changes between these two,
+ * and signals wait meanwhile (signals.c). */
+static inline struct rt_log* rt_begin_entry(void) {
+  struct rt_log* const log = rt_now;
+  rt_begin_work(&log->buffer);
+  return log;
+}
+
+static inline void rt_end_entry(struct rt_log* log) {
+  rt_end_work(&log->buffer);
+}
+
 static inline uint8_t* rt_room(void) { /* for HEDDLE_RECORD_SMALL bytes */
   if (RT_UNLIKELY(heddle_record_state.data->used > heddle_record_state.data_limit)) heddle_record_next_data();
   return (uint8_t*)heddle_record_state.data + heddle_record_state.data->used;

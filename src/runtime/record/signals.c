@@ -2,10 +2,10 @@
  *
  * A handler may interrupt the program, or a hook, between any two instructions. It gets the log of the next
  * level (NAME@1 for what interrupts ordinary code), and the state of the interrupted log is put back when it
- * returns, so that neither disturbs the other. A handler that is left by siglongjmp is noticed where that
- * arrives (heddle_record_twice). To this end sigaction and its older kin are interposed: the kernel gets
- * on_signal, the program is told of its own handlers. For signals that mean a failure the default action is
- * rt_on_failure, which looks like it.
+ * returns, so that neither disturbs the other. A handler that is left by siglongjmp, an exception or the end of
+ * the thread is noticed where that arrives (heddle_record_twice, heddle_record_landed). To this end sigaction
+ * and its older kin are interposed: the kernel gets on_signal, the program is told of its own handlers. For
+ * signals that mean a failure the default action is rt_on_failure, which looks like it.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,9 +41,9 @@ static void write_signal(int number, uint64_t pc, const struct rt_log* below) {
   rt_written(to);
 }
 
-/* ---- a signal while the store buffer is worked on (buffers.c), or a word of the path is completed (log.c), waits
- * until that is done: its handler may never come back. The thread goes on with signals blocked, and then gets it
- * once more. Faults cannot wait: they are not blocked. */
+/* ---- a signal while the store buffer is worked on (buffers.c), a word of the path is completed (log.c) or an
+ * entry is made (rt_begin_entry) waits until that is done: its handler may never come back. The thread goes on
+ * with signals blocked, and then gets it once more. Faults cannot wait: they are not blocked. */
 static const uint64_t fault_signals = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) |
                                       1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1);
 
@@ -83,6 +83,10 @@ void rt_send_deferred(struct rt_buffer* buffer) {
 static void on_signal(int number, siginfo_t* information, void* context) {
   void (*const handler)(int, siginfo_t*, void*) = (void (*)(int, siginfo_t*, void*))handlers[number];
   if (rt_hold_signal != NULL && rt_hold_signal(number, information, handler)) return;
+  if (rt_self == NULL && number == RT_CANCEL_SIGNAL) {
+    handler(number, information, context);
+    return;
+  }
   if (rt_self == NULL) rt_begin_unseen_thread();
   struct rt_thread* const self = rt_self;
   if (self->failure != HEDDLE_RECORD_no_failure && number == SIGABRT)
@@ -106,6 +110,22 @@ static void on_signal(int number, siginfo_t* information, void* context) {
   rt_written(to);
   rt_make_current(below);
   below->buffer.busy = busy;
+  rt_restore_signals(mask);
+}
+
+/* ---- when a handler did not come back. A signal may have found the thread on its way here, in a log of the
+ * level above: there too somebody waits in vain. Who was interrupted by a fault in the middle of a hook will
+ * not finish it: a word that was not completed is so by the next hook (heddle_record_next_word). */
+void rt_return_to(struct rt_log* log, const void* caller) {
+  rt_unwind_buffers(log, caller);
+  const uint64_t mask = rt_block_signals();
+  for (uint32_t level = log->level; level < rt_now->level; ++level) {
+    struct rt_log* const lost = level == 0 ? &rt_self->log : rt_self->handlers[level];
+    lost->transit = 0;
+    lost->buffer.busy = false;
+    rt_mark_lost(lost);
+  }
+  rt_make_current(log);
   rt_restore_signals(mask);
 }
 
@@ -180,6 +200,26 @@ int sigaction(int number, const struct sigaction* wanted, struct sigaction* old)
 
 int __sigaction(int number, const struct sigaction* wanted, struct sigaction* old) {
   return sigaction(number, wanted, old);
+}
+
+/* libc's signals are not known to sigaction(). The action is the kernel's, as libc has set it; its first member
+ * is the handler. */
+void rt_take_over(int number) {
+  struct {
+    void* handler;
+    uint64_t flags;
+    void* restorer;
+    uint64_t mask;
+  } action;
+  const uint64_t mask = lock();
+  if (RT_SYS4(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask) == 0 && action.handler != NULL &&
+      (action.flags & SA_SIGINFO) != 0 && action.handler != (void*)on_signal) {
+    with_information[number] = true;
+    handlers[number] = action.handler;
+    action.handler = (void*)on_signal;
+    RT_SYS4(SYS_rt_sigaction, number, &action, NULL, sizeof action.mask);
+  }
+  unlock(mask);
 }
 
 /* ---- the older forms, as in libc */
