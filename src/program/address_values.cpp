@@ -57,6 +57,7 @@ class Graph {
       if (access.sharing == Sharing::shared && is_computed(*access.call)) sources_.insert(access.call);
     find_calls();
     find_memory(sharing);
+    find_passed_memory(sharing);
     for (const llvm::Function& function : module_) {
       if (!followed(function)) continue;
       for (const llvm::Instruction& instruction : llvm::instructions(function)) add_roots(instruction);
@@ -163,6 +164,30 @@ class Graph {
             copy(memory_[arguments[to].memory], arguments[from].sharing == Sharing::shared,
                  arguments[from].memory);
       }
+    }
+  }
+
+  // Calls write to the callee's frame: what is passed by value, and what comes behind the named arguments.
+  void find_passed_memory(const SharingResult& sharing) {
+    const auto copy_to = [&](const ArgumentAccess& from, uint32_t to) {
+      copy(memory_[to], from.sharing == Sharing::shared, from.memory);
+    };
+    for (const ArgumentAccess& access : sharing.argument_accesses) {
+      if (access.effect != nullptr) continue;
+      for (const llvm::Function* callee : callees(*access.call)) {
+        const bool named = access.argument < callee->arg_size();
+        if (!named && callee->isVarArg()) copy_to(access, sharing.variadic.at(callee));
+        if (named && callee->getArg(access.argument)->hasByValAttr())
+          copy_to(access, sharing.by_value.at(callee->getArg(access.argument)));
+      }
+    }
+    for (const llvm::Function& callee : module_) {
+      if (!callee.isVarArg() || !calls_.contains(&callee)) continue;
+      Memory& area = memory_[sharing.variadic.at(&callee)];
+      for (const llvm::CallBase* call : calls_[&callee])
+        for (const llvm::Use& given :
+             llvm::drop_begin(call->args(), std::min(size_t{callee.arg_size()}, size_t{call->arg_size()})))
+          if (!call->isByValArgument(call->getArgOperandNo(&given))) area.written.push_back(given);
     }
   }
 

@@ -265,6 +265,44 @@ TEST(AddressValues, ArgumentsAreFollowedToTheCallers) {
             "p");
 }
 
+TEST(AddressValues, WhatIsPassedInMemory) {
+  // Behind the named arguments, and by value: of a thread's own object, and of a shared one.
+  EXPECT_EQ(logged(R"(
+    define internal i64 @among(i64 %count, ...) {
+      %list = alloca [24 x i8]
+      call void @llvm.va_start.p0(ptr %list)
+      %area_at = getelementptr i8, ptr %list, i64 8
+      %area = load ptr, ptr %area_at
+      %next = load i64, ptr %area
+      ret i64 %next
+    }
+    define internal i64 @member(ptr byval(i64) %object) {
+      %own = load i64, ptr %object
+      ret i64 %own
+    }
+    define internal i64 @copied(ptr byval(i64) %object) {
+      %here = load i64, ptr %object
+      ret i64 %here
+    }
+    define void @f() {
+      %x = load i64, ptr @number
+      %i = call i64 (i64, ...) @among(i64 1, i64 %x)
+      %a = getelementptr i8, ptr @number, i64 %i
+      store i8 0, ptr %a
+      %object = alloca i64
+      %y = load i64, ptr @number
+      store i64 %y, ptr %object
+      %j = call i64 @member(ptr byval(i64) %object)
+      %b = getelementptr i8, ptr @number, i64 %j
+      store i8 0, ptr %b
+      %k = call i64 @copied(ptr byval(i64) @number)
+      %c = getelementptr i8, ptr @number, i64 %k
+      store i8 0, ptr %c
+      ret void
+    })"),
+            "here x y");
+}
+
 TEST(AddressValues, CallsThroughPointersMayLeadToFunctionsOfTheirType) {
   // The result of a comparison function, and an index that a function gets.
   EXPECT_EQ(logged(R"(

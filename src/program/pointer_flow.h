@@ -57,6 +57,8 @@ class PointerFlow {
 
   // The class of what the pointer `value` may point to; kNothing when it is null, or no pointer.
   ClassId target(const llvm::Value* value);
+  // Where va_start finds the variadic arguments: memory of the callee's frame.
+  ClassId variadic_area(const llvm::Function& function);
   const PointsToGraph& graph() const { return graph_; }
   // The arguments that the place of an effect stands for.
   static llvm::SmallVector<unsigned, 4> arguments_at(const llvm::CallBase& call, Place place);
@@ -138,7 +140,6 @@ class PointerFlow {
   void called_from_outside(const llvm::Function& function);
   void close_foreign_calls();
   Carrier returned(const llvm::Function& function);
-  ClassId variadic_area(const llvm::Function& function);
 
   // pointer_flow_external.cpp
   void call_external(const llvm::CallBase& call, const llvm::Function& callee, const Effects* effects);

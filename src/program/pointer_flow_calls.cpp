@@ -71,7 +71,6 @@ PointerFlow::Carrier PointerFlow::returned(const llvm::Function& function) {
   return returned_[&function] = made;
 }
 
-// Where va_start finds the variadic arguments: memory of the callee's frame.
 ClassId PointerFlow::variadic_area(const llvm::Function& function) {
   const auto known = variadic_areas_.find(&function);
   if (known != variadic_areas_.end()) return known->second;

@@ -129,6 +129,12 @@ void append_argument_accesses(const llvm::CallBase& call, const EffectsTable& ef
         out.push_back({.call = &call, .argument = i, .effect = &effect});
 }
 
+void find_passed_memory(const llvm::Function& function, PointerFlow& flow, SharingResult& out) {
+  for (const llvm::Argument& argument : function.args())
+    if (argument.hasByValAttr()) out.by_value[&argument] = flow.graph().find(flow.target(&argument)).value;
+  if (function.isVarArg()) out.variadic[&function] = flow.graph().find(flow.variadic_area(function)).value;
+}
+
 }  // namespace
 
 SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& effects,
@@ -138,6 +144,7 @@ SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& ef
   SharingResult result;
   for (const llvm::Function& function : module) {
     if (function.isDeclarationForLinker()) continue;
+    find_passed_memory(function, flow, result);
     for (const llvm::BasicBlock& block : function) {
       for (const llvm::Instruction& instruction : block) {
         append_accesses(instruction, result.accesses);

@@ -12,6 +12,8 @@
 // Oracle: test/model/sharing_oracle runs random programs and looks for private accesses that meet.
 #pragma once
 
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/Argument.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
@@ -45,6 +47,10 @@ struct SharingResult {
   std::vector<Access> accesses;                   // all of them, in program order
   std::array<size_t, kSharings> counts{};         // of these, by verdict
   std::vector<ArgumentAccess> argument_accesses;  // in program order
+  // Memory of a function's frame that calls of it fill, as in Access: copies of what is passed by value, and
+  // the variadic arguments.
+  llvm::DenseMap<const llvm::Argument*, uint32_t> by_value;
+  llvm::DenseMap<const llvm::Function*, uint32_t> variadic;
 };
 
 // Functions whose code comes from elsewhere (available_externally) have no accesses here.

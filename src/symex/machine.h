@@ -176,10 +176,10 @@ class SymbolicMachine {
   // A concrete address, or none: then the access is given up and registered.
   std::optional<uint64_t> address(const Cell& cell, const Op& op);
   bool is_shared(uint64_t at, uint64_t size) const { return !shared.empty() && shared.contains(at, size); }
-  // What is read there may be what another thread wrote. As long as the first thread has made no other, there
-  // is none: what it reads is what it wrote, though others read and write there later.
-  bool may_read_from_others(uint64_t at, uint64_t size) const {
-    return is_shared(at, size) && (thread_ != 0 || epoch != 0 || known_.by_handlers.contains(at, size));
+  // What is read there may be of others, so that it is an event. Before the first thread made another one, all is
+  // its own; the recording relies on that (settled_memory.h).
+  bool may_be_of_others(uint64_t at, uint64_t size) const {
+    return is_shared(at, size) && (!is_alone() || known_.by_handlers.contains(at, size));
   }
   Expr read_event(uint64_t address, unsigned bytes, const Op* op);
   void write_event(uint64_t address, Expr value, unsigned bytes, const Op* op);
@@ -193,6 +193,8 @@ class SymbolicMachine {
   // the object.
   static constexpr uint64_t kMostForgotten = 1 << 20;  // bytes
   void forget_behind(const Cell& pointer, uint64_t most = kMostForgotten);
+  // The same for all that pointers lead to from there.
+  void forget_reachable(const Cell& pointer, uint64_t most = kMostForgotten);
   void forget(uint64_t address, uint64_t size, const std::string& why);
   void note_stack_object(uint64_t address, uint64_t size) { stack_objects_[address] = size; }
   void allocate_block(uint64_t address, uint64_t size);
@@ -234,6 +236,7 @@ class SymbolicMachine {
   void at(const llvm::Instruction* instruction) { current_ = instruction; }
 
  private:
+  bool is_alone() const { return thread_ == 0 && epoch == 0; }
   void settle();  // pointers into the cells of the frame on top
   const std::vector<Cell>& own_constants(const FunctionOps& function);
   Expr whole_value(const ValueLayout& type, const Cell* from);
@@ -262,6 +265,10 @@ class SymbolicMachine {
   bool is_uncertain(Expr e);  // something unknown is in it
   void forget_object(Expr address, uint64_t most = kMostForgotten);
   void forget_from(uint64_t address, uint64_t most = kMostForgotten);
+  void forget_library_block(uint64_t address);
+  void write_unknown(uint64_t address, uint64_t size, const std::string& why);
+  uint64_t next_object(uint64_t address) const;
+  std::optional<uint64_t> known_word(uint64_t address);
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 
   std::vector<Cell> stack_;

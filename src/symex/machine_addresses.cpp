@@ -34,6 +34,10 @@ void SymbolicMachine::add_objects(Objects& all) const {
 
 void SymbolicMachine::forget(uint64_t at, uint64_t size, const std::string& why) {
   notes.note(at, size, true, epoch);
+  write_unknown(at, size, why);
+}
+
+void SymbolicMachine::write_unknown(uint64_t at, uint64_t size, const std::string& why) {
   memory.forget(at, size);
   if (!is_shared(at, size)) return;
   for (uint64_t done = 0; done < size;) {
@@ -58,6 +62,68 @@ void SymbolicMachine::forget_from(uint64_t at, uint64_t most) {
   misses_object_ |= object.size == 0;
   if (object.size != 0)
     forget(at, std::min(object.begin + object.size - at, most), "what code outside may have written");
+}
+
+uint64_t SymbolicMachine::next_object(uint64_t at) const {
+  uint64_t next = UINT64_MAX;
+  const auto look = [&](const auto& map) {
+    if (const auto after = map.upper_bound(at); after != map.end()) next = std::min(next, after->first);
+  };
+  look(blocks);
+  look(stack_objects_);
+  look(known_.objects);
+  return next;
+}
+
+// A block that a library has allocated by itself (getline): where it ends is not known, but before the next one
+// that is. That others use it shows where they do.
+void SymbolicMachine::forget_library_block(uint64_t at) {
+  constexpr uint64_t kLongest = 1 << 16;
+  write_unknown(at, std::min(next_object(at) - at, kLongest), "what code outside may have written");
+}
+
+// What lies there, if it is a number or was recorded as one.
+std::optional<uint64_t> SymbolicMachine::known_word(uint64_t at) {
+  uint64_t word = 0;
+  if (memory.read(at, {reinterpret_cast<uint8_t*>(&word), sizeof word})) return word;
+  for (unsigned i = 0; i < sizeof word; ++i)
+    if (const SymbolicMemory::Byte byte = memory.byte(at + i); !byte.known || byte.inherited)
+      return std::nullopt;
+  return recorded_value(read_bytes(at, sizeof word));
+}
+
+void SymbolicMachine::forget_reachable(const Cell& pointer, uint64_t most) {
+  constexpr size_t kMostObjects = 256;
+  constexpr uint64_t kLowest = uint64_t{1} << 32, kHighest = uint64_t{1} << 47;
+  if (pointer.expression) return forget_object(pointer.expression, most);
+  std::vector<uint64_t> reached = {pointer.bits};  // where pointers point to
+  std::set<uint64_t> seen = {object_at(pointer.bits).begin};
+  for (size_t i = 0; i < reached.size() && i < kMostObjects; ++i) {
+    const Object object = object_at(reached[i]);
+    const uint64_t end = std::min(object.begin + object.size, reached[i] + most);
+    for (uint64_t at = (reached[i] + 7) / 8 * 8; object.size != 0 && at + 8 <= end; at += 8) {
+      const std::optional<uint64_t> word = known_word(at);
+      if (!word) continue;
+      const Object behind = object_at(*word);
+      const llvm::GlobalVariable* variable = code.image().variable_at(*word);
+      const bool is_pointer =
+          behind.size != 0 || (kLowest < *word && *word < kHighest && memory.is_touched(*word));
+      if (is_pointer && (variable == nullptr || !variable->isConstant()) &&
+          seen.insert(behind.size != 0 ? behind.begin : *word).second)
+        reached.push_back(*word);
+    }
+  }
+  wrote_anywhere |= reached.size() > kMostObjects;
+  for (size_t i = 0; i < reached.size() && i < kMostObjects; ++i) {
+    const Object object = object_at(reached[i]);
+    if (i == 0) {
+      forget_from(reached[i], most);
+    } else if (object.size != 0) {
+      forget_from(object.begin, most);
+    } else {
+      forget_library_block(reached[i]);
+    }
+  }
 }
 
 // The address of an element is that of its object, or of a part of it, plus something.

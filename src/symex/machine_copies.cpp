@@ -64,7 +64,7 @@ void SymbolicMachine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& 
   if (is_too_long(to, size)) return;
   if (op.reads_shared) notes.note(from, size, false, epoch);
   if (op.writes_shared) notes.note(to, size, true, epoch);
-  const bool reads = may_read_from_others(from, size), writes = is_shared(to, size);
+  const bool reads = may_be_of_others(from, size), writes = is_shared(to, size);
   std::vector<uint8_t> plain(size);
   if (!reads && !writes && memory.read(from, plain)) return memory.write(to, plain);
   if (!reads && !writes && copy_own(to, from, size)) return;
@@ -74,7 +74,7 @@ void SymbolicMachine::copy(uint64_t to, uint64_t from, uint64_t size, const Op& 
     unsigned part = piece_at(from + done, size - done);
     if (writes && is_shared(to + done, part) && !shared.covers(to + done, part))
       part = piece_at(to + done, part);
-    const bool event = reads && may_read_from_others(from + done, part);
+    const bool event = reads && may_be_of_others(from + done, part);
     parts.push_back(event ? read_event(from + done, part, &op) : read_bytes(from + done, part));
     if (event && !op.reads_shared) trace.events.back().occurrence = 0;
     sizes.push_back(part);
@@ -167,7 +167,7 @@ void SymbolicMachine::see_bytes(uint64_t at, uint64_t size) {
   notes.note(at, size, false, epoch);
   for (uint64_t done = 0; done < size;) {
     const unsigned part = piece_at(at + done, size - done);
-    if (may_read_from_others(at + done, part)) {
+    if (may_be_of_others(at + done, part)) {
       memory.write(at + done, read_event(at + done, part, nullptr), part);
       trace.events.back().occurrence = 0;
     }
@@ -218,7 +218,7 @@ void SymbolicMachine::copy(const Cell& to, const Cell& from, const Cell& size, c
   if (op.reads_shared) notes.note(from.bits, most, false, epoch);
   std::vector<Expr> bytes;
   for (uint64_t i = 0; i < most; ++i) {
-    const bool event = may_read_from_others(from.bits + i, 1);
+    const bool event = may_be_of_others(from.bits + i, 1);
     bytes.push_back(event ? read_event(from.bits + i, 1, &op) : read_bytes(from.bits + i, 1));
     if (event) trace.events.back().occurrence = 0;
   }

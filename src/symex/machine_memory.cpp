@@ -129,7 +129,7 @@ bool SymbolicMachine::has_inherited(uint64_t address, unsigned bytes) {
 void SymbolicMachine::load(uint64_t at, const ValueLayout& type, Cell* to, const Op& op) {
   const auto bytes = static_cast<unsigned>(type.bytes);
   if (op.reads_shared) notes.note(at, bytes, false, epoch);
-  const bool event = may_read_from_others(at, bytes) && (op.reads_shared || has_inherited(at, bytes));
+  const bool event = may_be_of_others(at, bytes) && (op.reads_shared || has_inherited(at, bytes));
   if (!event && type.leaves.size() == 1 && bytes <= 8) {
     uint64_t bits = 0;
     if (memory.read(at, {reinterpret_cast<uint8_t*>(&bits), bytes})) {
@@ -203,9 +203,12 @@ Expr SymbolicMachine::update(uint64_t at, unsigned bits, const Op& op,
   note_likely_read(at, bytes);
   if (likely) likely->wrote(at, stamp_);
   const auto index = static_cast<uint32_t>(trace.events.size() - 1);
-  const Expr whole = known_.by_handlers.contains(at, bytes) ? unknown(bytes * 8, "what a signal handler writes")
-                     : may_read_from_others(at, bytes)      ? pool().read(index, bytes * 8)
-                                                            : read_bytes(at, bytes);
+  Expr whole = pool().read(index, bytes * 8);
+  if (known_.by_handlers.contains(at, bytes)) {
+    whole = unknown(bytes * 8, "what a signal handler writes");
+  } else if (is_alone()) {
+    whole = read_bytes(at, bytes);
+  }
   const Expr old = pool().extract(whole, 0, bits);
   const Expr written = pool().zext(change(old), bytes * 8);
   trace.events[index].value = written;

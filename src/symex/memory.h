@@ -46,6 +46,8 @@ class SymbolicMemory {
   void write(uint64_t address, Expr expression, unsigned bytes, unsigned first = 0);
   void set(uint64_t address, const Byte& byte);
   void forget(uint64_t address, uint64_t size);  // nothing is known of it any more
+  // Whether somebody has read or written something near it.
+  bool is_touched(uint64_t address) const { return pages_.contains(address / kPage); }
 
  private:
   struct Symbols {

@@ -93,7 +93,7 @@ void copy_block(SymbolicMachine& machine, const Op& op) {
 // One byte, an event if it is shared.
 Expr read_byte(SymbolicMachine& machine, uint64_t at, const Op& op) {
   machine.notes.note(at, 1, false, machine.epoch);
-  return machine.may_read_from_others(at, 1) ? machine.read_event(at, 1, &op) : machine.read_bytes(at, 1);
+  return machine.may_be_of_others(at, 1) ? machine.read_event(at, 1, &op) : machine.read_bytes(at, 1);
 }
 
 bool is_zero(SymbolicMachine& machine, Expr byte) {
@@ -242,7 +242,7 @@ std::optional<std::vector<uint8_t>> bytes_behind(SymbolicMachine& machine, const
   while (out.size() < most) {
     uint8_t byte = 0;
     const uint64_t here = at + out.size();
-    if (machine.may_read_from_others(here, 1) || !machine.memory.read(here, {&byte, 1})) return std::nullopt;
+    if (machine.may_be_of_others(here, 1) || !machine.memory.read(here, {&byte, 1})) return std::nullopt;
     out.push_back(byte);
     if (string && byte == 0) break;
   }
@@ -368,9 +368,15 @@ void unknown_call(SymbolicMachine& machine, const Op& op) {
     if (effects->sets_errno) machine.forget_error();
     for (const MemoryEffect& effect : effects->memory) {
       if (!effect.writes) continue;
-      for (const unsigned i : PointerFlow::arguments_at(call, effect.place))
-        if (call.getArgOperand(i)->getType()->isPointerTy())
-          machine.forget_behind(*machine.value(*call.getArgOperand(i)));
+      for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) {
+        if (!call.getArgOperand(i)->getType()->isPointerTy()) continue;
+        const Cell& pointer = *machine.value(*call.getArgOperand(i));
+        if (effect.extent.kind == Extent::Kind::reachable) {
+          machine.forget_reachable(pointer);
+        } else {
+          machine.forget_behind(pointer);
+        }
+      }
     }
   }
   if (!call.getType()->isVoidTy())
@@ -381,7 +387,7 @@ std::optional<std::string> string_at(SymbolicMachine& machine, uint64_t at, uint
   std::string out;
   for (; out.size() < limit; ++at) {
     uint8_t byte = 0;
-    if (machine.may_read_from_others(at, 1) || !machine.memory.read(at, {&byte, 1})) return std::nullopt;
+    if (machine.may_be_of_others(at, 1) || !machine.memory.read(at, {&byte, 1})) return std::nullopt;
     machine.notes.note(at, 1, false, machine.epoch);
     if (byte == 0) break;
     out += static_cast<char>(byte);

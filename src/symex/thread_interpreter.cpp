@@ -421,7 +421,13 @@ void ThreadInterpreter::forget_written(const llvm::CallBase& call,
   }
   for (const MemoryEffect& effect : plan.info.effects->memory) {
     if (!effect.writes || !which(effect)) continue;
-    for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) forget(i);
+    for (const unsigned i : PointerFlow::arguments_at(call, effect.place)) {
+      if (effect.extent.kind != Extent::Kind::reachable) {
+        forget(i);
+      } else if (call.getArgOperand(i)->getType()->isPointerTy()) {
+        machine_.forget_reachable(*machine_.value(*call.getArgOperand(i)), most);
+      }
+    }
   }
 }
 

@@ -16,11 +16,13 @@ struct VariadicArguments {
   struct Part {
     uint64_t offset;
     Cell value;
-    uint32_t bits;
+    uint32_t bits;  // at most 64
   };
   std::vector<Part> registers;  // in the register save area of 176 bytes
   std::vector<Part> overflow;
   uint32_t general_used = 0, vector_used = 0;  // by named arguments
+  uint64_t overflow_used = 0;                  // by these, too
+  uint64_t overflow_size = 0;                  // of the area, with them
 };
 VariadicArguments collect_variadic(SymbolicMachine& machine, const llvm::CallBase& call);
 
