@@ -108,6 +108,7 @@ class Oracle {
         const uint64_t high = event(t, e).tsc_high;
         if (high != 0 || latest != UINT64_MAX) times[e] = high != 0 ? std::min(latest, high) : latest;
       }
+      join_steps(t, times);
       for (uint32_t e = 1; e < times.size(); ++e) times[e] = std::max(times[e], times[e - 1]);
     }
   }
@@ -151,6 +152,15 @@ class Oracle {
     const auto found =
         accesses_[thread].find({trace_.threads[thread].places[e.place].instruction, *access, e.occurrence});
     return found == accesses_[thread].end() ? nullptr : &found->second;
+  }
+
+  // Nobody comes between the events of a step, so it begins when the first of them happened that was logged: what a
+  // copy reads from the thread's own memory may be long after the access before.
+  void join_steps(uint32_t thread, std::vector<uint64_t>& times) const {
+    for (uint32_t e = static_cast<uint32_t>(times.size()); e-- > 1;)
+      if (entry_of(thread, e - 1) == nullptr && event(thread, e - 1).step == event(thread, e).step &&
+          is_access(event(thread, e - 1).kind) && is_access(event(thread, e).kind))
+        times[e - 1] = std::max(times[e - 1], times[e]);
   }
 
   uint64_t time_of(uint32_t thread, uint32_t number) const {
