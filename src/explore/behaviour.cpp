@@ -1,6 +1,7 @@
 #include "explore/behaviour.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle {
 
@@ -176,7 +177,8 @@ void Behaviour::note_waiting(NodeId at) {
 
 const Behaviour::Round& Behaviour::known_wait(NodeId at) const {
   static const Round kNone;
-  if (waits_.empty() || nodes_[at].state != State::goes_on || nodes_[at].waiting == Node::Waiting::no) return kNone;
+  if (waits_.empty() || nodes_[at].state != State::goes_on || nodes_[at].waiting == Node::Waiting::no)
+    return kNone;
   for (const Round& round : waits_) {
     if (round.front().first != nodes_[at].operation) continue;
     NodeId behind = at;
@@ -192,7 +194,7 @@ const Behaviour::Round& Behaviour::known_wait(NodeId at) const {
 }
 
 bool Behaviour::is_private(uint64_t address) const {
-  const auto found = words_.find(resource_of_word(address));
+  const auto found = words_.find(resource_of_memory(address));
   return found != words_.end() && found->second.thread != kShared;
 }
 
@@ -214,7 +216,7 @@ void Behaviour::note_uses(NodeId at, bool is_new) {
       add_future(at, {use}, is_new);
       continue;
     }
-    note_use(thread, use.resource * 8, 1);  // pending operations are not noted before
+    note_use(thread, use.resource * kBytesOfResource, 1);  // pending operations are not noted before
     Words& word = words_.at(use.resource);
     if (word.thread == thread)
       word.uses.emplace_back(at, use.writes);
@@ -224,16 +226,30 @@ void Behaviour::note_uses(NodeId at, bool is_new) {
 }
 
 void Behaviour::note_use(uint32_t thread, uint64_t address, uint64_t size) {
-  for (uint64_t resource = resource_of_word(address); resource <= resource_of_word(address + size - 1);
-       ++resource) {
+  const uint64_t first = resource_of_memory(address), last = resource_of_memory(address + size - 1);
+  for (uint64_t resource = first; resource <= last; ++resource) {
+    const uint64_t neighbour = resource ^ 1;  // in its word
+    const bool joined = neighbour >= first && neighbour <= last;
     Words& word = words_.try_emplace(resource, Words{.thread = thread}).first->second;
-    if (word.thread == thread || word.thread == kShared) continue;
-    word.thread = kShared;
-    ++shared_;
-    ++changes_;
-    for (const auto& [node, writes] : word.uses) add_future(node, {{resource, writes}}, false);
-    word.uses.clear();
+    word.joined |= joined;
+    if (word.thread != thread && word.thread != kShared) share(resource);
   }
+  // Both are known now.
+  for (uint64_t resource = first; resource <= last; ++resource) {
+    const auto neighbour = words_.find(resource ^ 1);
+    if (neighbour != words_.end() && neighbour->second.joined && neighbour->second.thread == kShared)
+      share(resource);
+  }
+}
+
+void Behaviour::share(uint64_t resource) {
+  Words& word = words_.at(resource);
+  if (word.thread == kShared) return;
+  word.thread = kShared;
+  ++shared_;
+  ++changes_;
+  for (const auto& [node, writes] : std::exchange(word.uses, {})) add_future(node, {{resource, writes}}, false);
+  if (words_.at(resource).joined) share(resource ^ 1);
 }
 
 // `is_new`: nobody can have asked for that of `from` before.
@@ -259,24 +275,18 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
     case HEDDLE_EVENT_read:
     case HEDDLE_EVENT_write:
     case HEDDLE_EVENT_update:
-      for (uint64_t word = resource_of_word(operation.address);
-           word <= resource_of_word(operation.address + operation.size - 1); ++word)
-        add(word, operation.kind != HEDDLE_EVENT_read);
-      return;
+      return add_memory(out, operation.address, operation.size, operation.kind != HEDDLE_EVENT_read);
     case HEDDLE_EVENT_fence:
       return;
     default:
       break;
   }
   if (operation.kind == HEDDLE_EVENT_call) {
-    if (operation.order == HEDDLE_CALL_frees)
-      for (uint64_t word = resource_of_word(operation.address);
-           word <= resource_of_word(operation.address + operation.size - 1); ++word)
-        add(word, true);
+    if (operation.order == HEDDLE_CALL_frees) add_memory(out, operation.address, operation.size, true);
     if (operation.order == HEDDLE_CALL_object) add(resource_of_object(operation.address), true);
     for (const Edge& edge : node.edges) {
-      for (const Piece& piece : edge.read) add(resource_of_word(piece.address), false);
-      for (const Piece& piece : edge.written) add(resource_of_word(piece.address), true);
+      for (const Piece& piece : edge.read) add_memory(out, piece.address, piece.size, false);
+      for (const Piece& piece : edge.written) add_memory(out, piece.address, piece.size, true);
     }
     return;
   }
@@ -293,10 +303,10 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
       return;
     case HEDDLE_SYNC_futex:
       if (operation.size == HEDDLE_PART_compare || operation.size == HEDDLE_PART_timed_compare)
-        add(resource_of_word(operation.address), false);
+        add_memory(out, operation.address, 4, false);
       return add(resource_of_object(operation.address), true);
     case HEDDLE_SYNC_key_create:
-      add(resource_of_word(operation.address), true);
+      add_memory(out, operation.address, 4, true);
       return add(resource_of_object(kTableOfKeys), true);
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:

@@ -51,7 +51,7 @@ struct Operation {
   friend bool operator==(const Operation&, const Operation&) = default;
 };
 
-// What threads use together: a word of memory, a synchronisation object, a thread's life.
+// What threads use together: a piece of memory, a synchronisation object, a thread's life.
 struct Use {
   uint64_t resource = 0;
   bool writes = false;
@@ -121,9 +121,9 @@ class Behaviour {
   // A loop that sleeps, or whose waits run out of time, waits.
   static bool has_times(const Round& round);
   void note_waits(NodeId at) { nodes_[at].waiting = Node::Waiting::yes; }
-  // A loop that was found to wait somewhere, and that the thread is about to enter or goes round: what has to come
-  // in so that it goes round, which was seen once from here. So how often it goes round before the change that it
-  // waits for comes is not explored for each history again. Empty: in none.
+  // A loop that was found to wait somewhere, and that the thread is about to enter or goes round: what has to
+  // come in so that it goes round, which was seen once from here. So how often it goes round before the change
+  // that it waits for comes is not explored for each history again. Empty: in none.
   const Round& known_wait(NodeId at) const;
 
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
@@ -131,9 +131,10 @@ class Behaviour {
   uint64_t changes() const { return changes_; }
 
   bool is_private(uint64_t address) const;
-  // A thread uses the memory. To be called for all of a run before any of it is added.
+  // A thread uses the memory. To be called for all of a run before any of it is added. What is used by one
+  // access is all private or all shared, within a word.
   void note_use(uint32_t thread, uint64_t address, uint64_t size);
-  uint64_t shared() const { return shared_; }  // how many words are no longer private
+  uint64_t shared() const { return shared_; }  // how much is no longer private
   // All that the operation uses together with others.
   void uses(const Node& node, std::vector<Use>& out) const;
 
@@ -141,6 +142,7 @@ class Behaviour {
   static constexpr uint32_t kShared = UINT32_MAX;
   struct Words {
     uint32_t thread = kShared;                  // the only one that used it
+    bool joined = false;                        // with its neighbour in the word: used together by somebody
     std::vector<std::pair<NodeId, bool>> uses;  // by it; whether they write
   };
 
@@ -150,6 +152,7 @@ class Behaviour {
   void count_rounds(NodeId node);
   static void all_uses(const Node& node, std::vector<Use>& out);
   void note_uses(NodeId at, bool is_new);
+  void share(uint64_t resource);
   NodeId new_node(uint32_t thread, NodeId parent);
   void add_future(NodeId from, const std::vector<Use>& uses, bool is_new);
 
@@ -163,10 +166,15 @@ class Behaviour {
   bool main_ends_ = false;  // by pthread_exit: then who is the last to end is the one who ends the process
 };
 
-// Resources. Words of memory come first.
+// Resources. Memory comes first.
 inline constexpr uint64_t kFirstOfObjects = uint64_t{1} << 62;
-constexpr uint64_t resource_of_word(uint64_t address) {
-  return address / 8;
+inline constexpr uint64_t kBytesOfResource = 4;  // neighbours of that size are not in each other's way
+constexpr uint64_t resource_of_memory(uint64_t address) {
+  return address / kBytesOfResource;
+}
+inline void add_memory(std::vector<Use>& out, uint64_t address, uint64_t size, bool writes) {
+  for (uint64_t each = resource_of_memory(address); each <= resource_of_memory(address + size - 1); ++each)
+    out.push_back({each, writes});
 }
 constexpr uint64_t resource_of_object(uint64_t address) {
   return uint64_t{1} << 62 | address;

@@ -35,9 +35,7 @@ void Closure::read_trace(const MachineState& start, std::span<const Action> trac
       std::vector<Use> own = uses[t][i];
       const Operation& operation = events_[t][i].operation;
       if (machine_.buffers(operation))
-        for (uint64_t word = resource_of_word(operation.address);
-             word <= resource_of_word(operation.address + operation.size - 1); ++word)
-          own.push_back({word, true});
+        add_memory(own, operation.address, operation.size, true);
       later.insert(later.end(), own.begin(), own.end());
       std::ranges::sort(later);
       later.erase(std::ranges::unique(later).begin(), later.end());
@@ -80,7 +78,7 @@ bool Closure::is_local(const Place& place, const Action& action) const {
     if (!there) continue;
     std::vector<Use> buffered;
     for (const Store& store : place.state.threads[t].buffer)
-      buffered.push_back({resource_of_word(store.address), true});
+      add_memory(buffered, store.address, store.size, true);
     std::ranges::sort(buffered);
     if (conflict(step.uses, buffered)) return false;
   }

@@ -11,7 +11,7 @@ PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, 
   if (action.flush) {
     const auto found = std::ranges::find(self.buffer, *action.flush, &Store::address);
     for (auto each = found; each != self.buffer.end() && each->number == found->number; ++each) {
-      step.uses.push_back({resource_of_word(each->address), true});
+      add_memory(step.uses, each->address, each->size, true);
       step.flushed.push_back(*each);
     }
     std::ranges::sort(step.uses);
@@ -29,7 +29,7 @@ PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, 
     step.entered = self.next_number;
   }
   if (!step.is_read && !step.buffers)
-    for (const Store& store : self.buffer) step.uses.push_back({resource_of_word(store.address), true});
+    for (const Store& store : self.buffer) add_memory(step.uses, store.address, store.size, true);
   std::ranges::sort(step.uses);
   if (!action.timeout)
     step.ends_all = machine.ends_all(state, action.thread) || machine.begins_alone(state, action.thread);

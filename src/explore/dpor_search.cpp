@@ -201,7 +201,7 @@ class DporSearch : public Exploration {
     if (operation.kind != HEDDLE_EVENT_call || operation.order != HEDDLE_CALL_reads) return true;
     return edge != nullptr && std::ranges::any_of(edge->read, [&](const Piece& piece) {
              return std::ranges::any_of(self.buffer, [&](const Store& store) {
-               return resource_of_word(store.address) == resource_of_word(piece.address);
+               return store.address / 8 == piece.address / 8;
              });
            });
   }

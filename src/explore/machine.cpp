@@ -69,7 +69,7 @@ void OperationalMachine::apply(MachineState& state, uint32_t thread, const Opera
     // As the runtime: what a call reads of its thread's own stores is in memory then.
     const auto is_buffered = [&](const Piece& piece) {
       return std::ranges::any_of(self.buffer, [&](const Store& store) {
-        return resource_of_word(store.address) == resource_of_word(piece.address);
+        return store.address / 8 == piece.address / 8;
       });
     };
     const bool only_reads = operation.kind == HEDDLE_EVENT_read ||
@@ -225,9 +225,12 @@ Hash128 OperationalMachine::hash(const MachineState& state) const {
     return false;
   };
   for (const Word& word : state.memory) {
-    if (!is_read(resource_of_word(word.address))) continue;
+    uint64_t read = 0;  // later: its bytes
+    for (uint64_t at = 0; at < 8; at += kBytesOfResource)
+      if (is_read(resource_of_memory(word.address + at))) read |= mask_of(kBytesOfResource) << 8 * at;
+    if (read == 0) continue;
     hasher.add(word.address);
-    hasher.add(word.value);
+    hasher.add(word.value & read);
   }
   add_objects(hasher, state);
   return hasher.hash();

@@ -30,7 +30,7 @@ void PersistentSet::describe_thread(const MachineState& state, uint32_t thread, 
   if (machine_.buffers(node.operation)) return;
   behaviour_.uses(node, member.uses);
   if (node.operation.kind != HEDDLE_EVENT_read)  // may empty the buffer
-    for (const Store& store : self.buffer) member.uses.push_back({resource_of_word(store.address), true});
+    for (const Store& store : self.buffer) add_memory(member.uses, store.address, store.size, true);
   std::ranges::sort(member.uses);
 }
 
@@ -43,9 +43,9 @@ void PersistentSet::describe_buffers(const MachineState& state) {
     member.wanted.clear();
     if (!is_there(state, t) || state.exited) continue;
     for (const Store& store : state.threads[t].buffer)
-      member.stores.push_back({resource_of_word(store.address), true});
+      add_memory(member.stores, store.address, store.size, true);
     std::ranges::sort(member.stores);
-    member.wanted.resize(member.stores.size());
+    member.wanted.resize(state.threads[t].buffer.size());
   }
   while (want_more(state)) {
   }
@@ -72,7 +72,8 @@ bool PersistentSet::want_more(const MachineState& state) {
     Member& member = members_[count_ + t];
     for (size_t i = member.wanted.size(); i-- > 0;) {
       const std::vector<Store>& buffer = state.threads[t].buffer;
-      const std::vector<Use> use = {{resource_of_word(buffer[i].address), true}};
+      std::vector<Use> use;
+      add_memory(use, buffer[i].address, buffer[i].size, true);
       bool wanted = false;
       for (size_t other = 0; other < members_.size() && !wanted; ++other)
         wanted = other % count_ != t && conflict(use, members_[other].uses);
@@ -80,7 +81,7 @@ bool PersistentSet::want_more(const MachineState& state) {
         wanted = member.wanted[younger] && machine_.holds_back(buffer[i], buffer[younger]);
       if (!wanted || member.wanted[i]) continue;
       member.wanted[i] = more = true;
-      member.uses.insert(std::ranges::lower_bound(member.uses, use[0]), use[0]);
+      for (const Use& each : use) member.uses.insert(std::ranges::lower_bound(member.uses, each), each);
     }
   }
   return more;

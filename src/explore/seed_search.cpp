@@ -103,11 +103,12 @@ class SeedSearch : public UnitSearch {
     UnitReport report{.id = unit.id};
     const ExploreProgress before = progress();
     const size_t special = result().failures.size() + races_found();
-    const bool may_skip = options().algorithm == Algorithm::se_mcr;
-    if (std::optional<Path> known = may_skip ? foretold(unit.path) : std::nullopt) {
-      HEDDLE_TRY(expand(unit.path, *known, unit.cost, report));
+    const Foretold run =
+        options().algorithm == Algorithm::se_mcr ? foretold(unit.path) : Foretold{.path = unit.path};
+    if (run.is_known) {
+      HEDDLE_TRY(expand(unit.path, run.path, unit.cost, report));
     } else {
-      HEDDLE_TRY(execute(unit.path));
+      HEDDLE_TRY(execute(run.path));
       if (!over()) {
         report.ends.push_back(machine().inputs_hash(last().end));
         executed_.insert(report.ends.back());
@@ -124,24 +125,30 @@ class SeedSearch : public UnitSearch {
     return report;
   }
 
-  // The whole of a run along the path, if all of it is known and its reads are those of an earlier one.
-  std::optional<Path> foretold(const Path& path) {
+  // How a run along the path goes on, as far as that is known: to its end, or to the first step that nobody has
+  // seen, behind which its reads are new. (The runtime by itself might go on otherwise, to reads that are
+  // known.)
+  struct Foretold {
+    Path path;
+    bool is_known = false;  // all of it, and its reads are those of an earlier run
+  };
+  Foretold foretold(const Path& path) {
+    Foretold out{.path = path};
     std::optional<MachineState> state = state_after(path);
-    if (!state) return std::nullopt;
-    Path out = path;
+    if (!state) return out;
     while (!state->exited) {
       const std::vector<Action> actions = all_actions(*state);
       if (actions.empty()) break;
-      const auto same = std::ranges::find(actions, Action{.thread = out.empty() ? 0 : out.back().thread});
-      const Action next = same != actions.end() ? *same : actions.front();
-      if (machine().perform(*state, next) == OperationalMachine::Step::unknown) return std::nullopt;
-      out.push_back(next);
+      const auto same =
+          std::ranges::find(actions, Action{.thread = out.path.empty() ? 0 : out.path.back().thread});
+      out.path.push_back(same != actions.end() ? *same : actions.front());
+      if (machine().perform(*state, out.path.back()) == OperationalMachine::Step::unknown) return out;
     }
     const auto is_open = [&](const ThreadState& thread) {
       return thread.there && !thread.over && behaviour().node(thread.node).state == Behaviour::State::unknown;
     };
-    if (std::ranges::any_of(state->threads, is_open) || !executed_.contains(machine().inputs_hash(*state)))
-      return std::nullopt;
+    out.is_known =
+        std::ranges::none_of(state->threads, is_open) && executed_.contains(machine().inputs_hash(*state));
     return out;
   }
 

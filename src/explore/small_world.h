@@ -102,7 +102,7 @@ class SmallWorld {
       return event;
     }
     const SmallInstruction& instruction = code(t)[self.at];
-    event.address = kVariables + 8 * instruction.place;
+    event.address = kVariables + 4 * instruction.place;  // two in a word
     event.size = 4;
     using Kind = SmallInstruction::Kind;
     switch (instruction.kind) {

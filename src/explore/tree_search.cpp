@@ -6,6 +6,7 @@
 // know which states others have visited, so some are visited by several.
 #include <algorithm>
 
+#include "explore/hash_set.h"
 #include "explore/persistent_set.h"
 #include "explore/unit_search.h"
 
@@ -140,7 +141,7 @@ class TreeSearch : public UnitSearch {
       end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
       return {};
     }
-    if (!visited_.insert(machine().hash(*first)).second) return {};
+    if (!visited_.insert(machine().hash(*first))) return {};
     const uint64_t last_state =
         states_of_unit_ == UINT64_MAX ? UINT64_MAX : progress().states + states_of_unit_;
     HEDDLE_TRY(enter(std::move(*first)));
@@ -184,7 +185,7 @@ class TreeSearch : public UnitSearch {
         return {};
       }
     }
-    if (!visited_.insert(machine().hash(state)).second) return {};
+    if (!visited_.insert(machine().hash(state))) return {};
     return enter(std::move(state));
   }
 
@@ -274,7 +275,7 @@ class TreeSearch : public UnitSearch {
   PersistentSet choice_;
   std::vector<Action> start_;  // of the unit
   std::vector<Frame> stack_;   // behind it
-  std::unordered_set<Hash128> visited_;
+  HashSet visited_;
   std::unordered_set<Hash128> known_;  // keys of units
   std::vector<Hash128> reached_;       // ends, in this unit
   uint64_t states_of_unit_ = UINT64_MAX;
@@ -282,7 +283,7 @@ class TreeSearch : public UnitSearch {
       tried_;                // places that may be in a race: an execution has shown or not
   bool late_waits_ = false;  // a thread went on of which was learned then that it waits
   bool learned_ = false;     // by somebody, something that needs another pass
-  uint64_t shared_ = 0;      // words of memory, when the pass began
+  uint64_t shared_ = 0;      // what was shared when the pass began
 };
 
 }  // namespace
