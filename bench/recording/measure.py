@@ -27,6 +27,7 @@ import programs
 
 RECORDED = {"standard": "record", "branches": "record-branches", "paths": "record-paths", "clap": "record-clap"}
 WAYS = ["native", *RECORDED, "tsan", "leap"]
+COUNTERS = "counters"  # in a table of its own: the program with loop counters (heddle cc -fheddle-loop-counters)
 FEW_ROUNDS = 3  # of tsan and leap
 GOAL_MEAN = 0.05
 
@@ -69,6 +70,9 @@ class Executables:
         for way in ways:
             if way == "native":
                 out[way] = app
+            elif way == "counters":
+                out[way] = self.compile(program, os.path.join(self.bin, {"CC": "heddle-cc", "CXX": "heddle-c++"}[cxx]),
+                                        ["-fheddle-loop-counters"], stem + ".counters")
             elif way == "tsan":
                 out[way] = self.compile(program, self.compilers[cxx], ["-fsanitize=thread"], stem + ".tsan")
             else:
@@ -151,8 +155,8 @@ class Measured:
 
     def __init__(self, program):
         self.program = program
-        self.passed = {way: [] for way in WAYS}
-        self.used = {way: [] for way in WAYS}
+        self.passed = {way: [] for way in [*WAYS, COUNTERS]}
+        self.used = {way: [] for way in [*WAYS, COUNTERS]}
         self.log, self.inputs = {}, {}
 
     def seconds(self, way):
@@ -250,6 +254,27 @@ def log_rows(all_measured, ways):
         row.append(verdict(m.without_inputs("standard") <= m.without_inputs("clap")) if {"standard", "clap"} <= set(ways) else "")
         rows.append(row)
     return rows
+
+
+GOAL_COUNTERS = 0.016  # figure 10 of Weeratunge, Zhang and Jagannathan: 0 to 2.5 %, 1.6 % on average
+
+
+def bench_counters(build, compilers, folder, rounds, table, part=1.0, say=lambda text: None):
+    """What loop counters cost the program itself. Programs that end at once are left out: nothing of them but their start is seen."""
+    executables = Executables(build, os.path.join(folder, "bin"), compilers)
+    rows, all_measured = [], []
+    for kind in programs.ALL:
+        if kind.goal is None:
+            continue
+        program = kind(os.path.join(folder, kind.name), part)
+        measured = measure(program, executables.of(program, ["native", COUNTERS]), folder, rounds, ["native", COUNTERS], say)
+        all_measured.append(measured)
+        rows.append([program.name, f"{measured.seconds('native'):.3f} s", percent(measured.overhead(COUNTERS)),
+                     percent(measured.used_overhead(COUNTERS)), percent(measured.spread("native"))])
+    mean = statistics.mean(m.used_overhead(COUNTERS) for m in all_measured)
+    rows.append(["mean", "", percent(statistics.mean(m.overhead(COUNTERS) for m in all_measured)), percent(mean), ""])
+    table(f"core, loop counters: overhead over native, median of {rounds} alternated rounds; goal {percent(GOAL_COUNTERS)} on average",
+          ["program", "native", "counters", "counters, processor", "spread of native"], rows)
 
 
 def bench(build, compilers, folder, rounds, table, only=None, ways=None, part=1.0, json_file=None, say=lambda text: None):

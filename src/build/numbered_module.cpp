@@ -64,7 +64,14 @@ class Numbering {
     if (llvm::isa<llvm::PHINode>(instruction)) return true;
     if (keeps_all_in_memory(*instruction.getFunction())) return false;
     if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return !call->isMustTailCall();
-    return llvm::isa<llvm::LoadInst>(instruction);
+    return llvm::isa<llvm::LoadInst>(instruction) || steps_a_phi(instruction);
+  }
+
+  // What a variable of a loop will be in the next round.
+  static bool steps_a_phi(const llvm::Instruction& instruction) {
+    return instruction.getOpcode() == llvm::Instruction::Add &&
+           llvm::isa<llvm::PHINode>(instruction.getOperand(0)) &&
+           llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
   }
 
   void name(llvm::Instruction& instruction, uint32_t line, llvm::DISubprogram* scope) {

@@ -18,9 +18,9 @@ struct NumberedInstruction {
   uint32_t position;  // among the function's instructions, those that only carry debug information left out
 };
 
-// Variables named "N", as their values are numbered[N - 1]: what is known of integers and pointers that loops,
-// loads and calls give, and of each local variable that has its place in memory. "aN": the N-th argument of its
-// function.
+// Variables named "N", as their values are numbered[N - 1]: what is known of integers and pointers that loops
+// (and what they add to their phis), loads and calls give, and of each local variable that has its place in
+// memory. "aN": the N-th argument of its function.
 std::vector<NumberedInstruction> number_instructions(llvm::Module& module);
 
 // The instructions of a function as they are counted above.

@@ -1,10 +1,15 @@
 #include "coredump/core_index.h"
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/BinaryFormat/Dwarf.h>
-#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+
+#include "program/counting_variables.h"
 
 namespace heddle {
 namespace {
@@ -77,9 +82,9 @@ std::optional<uint64_t> combined(uint8_t operation, uint64_t left, uint64_t righ
 }
 
 // A DWARF expression, as far as code generation writes them for single values: strength reduction leaves
-// arithmetic in them.
-std::optional<Located> locate(const std::vector<uint8_t>& expression, const CoreFrame& frame,
-                              const std::vector<uint8_t>& frame_base) {
+// arithmetic in them, spilling reads of memory.
+std::optional<Located> locate(const CoreFile& core, const std::vector<uint8_t>& expression,
+                              const CoreFrame& frame, const std::vector<uint8_t>& frame_base) {
   using namespace llvm::dwarf;
   Numbers numbers(expression);
   std::vector<uint64_t> stack;
@@ -99,7 +104,8 @@ std::optional<Located> locate(const std::vector<uint8_t>& expression, const Core
       if (pushed) *pushed += static_cast<uint64_t>(offset);
     } else if (operation == DW_OP_fbreg) {
       const int64_t offset = numbers.signed_number();
-      const std::optional<Located> base = frame_base.empty() ? std::nullopt : locate(frame_base, frame, {});
+      const std::optional<Located> base =
+          frame_base.empty() ? std::nullopt : locate(core, frame_base, frame, {});
       if (base) pushed = base->number + static_cast<uint64_t>(offset);
     } else if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31) {
       pushed = operation - DW_OP_lit0;
@@ -107,6 +113,12 @@ std::optional<Located> locate(const std::vector<uint8_t>& expression, const Core
       pushed = numbers.unsigned_number();
     } else if (operation == DW_OP_consts) {
       pushed = static_cast<uint64_t>(numbers.signed_number());
+    } else if (operation == DW_OP_deref || operation == DW_OP_deref_size) {
+      const size_t size = operation == DW_OP_deref ? 8 : numbers.byte();
+      uint64_t value = 0;
+      if (stack.empty() || size > 8 || core.read(stack.back(), &value, size) != size) return std::nullopt;
+      stack.back() = value;
+      continue;
     } else if (operation == DW_OP_stack_value) {
       is_value = true;
       continue;
@@ -128,112 +140,67 @@ std::optional<Located> locate(const std::vector<uint8_t>& expression, const Core
   return stack.empty() ? std::nullopt : std::optional(Located{stack.back(), !is_value});
 }
 
-const llvm::ConstantInt* constant(const llvm::Value* value) {
-  return llvm::dyn_cast<llvm::ConstantInt>(value);
-}
-
-// `value` is `of` plus a constant that is not zero.
-const llvm::ConstantInt* step_from(const llvm::Value* value, const llvm::Value* of) {
-  const auto* add = llvm::dyn_cast<llvm::BinaryOperator>(value);
-  if (add == nullptr || add->getOpcode() != llvm::Instruction::Add || add->getOperand(0) != of) return nullptr;
-  const llvm::ConstantInt* step = constant(add->getOperand(1));
-  return step != nullptr && !step->isZero() ? step : nullptr;
-}
-
-// How a variable that counts the iterations begins and grows.
-struct Counting {
-  const llvm::Instruction* variable;  // a phi, or a place in memory
-  int64_t start, step;
-  unsigned bits;
-};
-
-std::optional<Counting> counting_phi(const llvm::PHINode& phi, const FunctionRegions& regions,
-                                     uint32_t header) {
-  const llvm::ConstantInt* start = nullptr;
-  const llvm::ConstantInt* step = nullptr;
-  for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
-    const bool inside = regions.in_loop(header, regions.flow().number(phi.getIncomingBlock(i)));
-    const llvm::ConstantInt* found =
-        inside ? step_from(phi.getIncomingValue(i), &phi) : constant(phi.getIncomingValue(i));
-    const llvm::ConstantInt*& known = inside ? step : start;
-    if (found == nullptr || (known != nullptr && known != found)) return std::nullopt;
-    known = found;
-  }
-  if (start == nullptr || step == nullptr || phi.getType()->getIntegerBitWidth() > 64) return std::nullopt;
-  return Counting{&phi, start->getSExtValue(), step->getSExtValue(), phi.getType()->getIntegerBitWidth()};
-}
-
-// Without optimisation variables live in memory: set to a constant right before the loop, changed by a constant
-// at one place in it.
-std::optional<Counting> counting_memory(const llvm::AllocaInst& place, const FunctionRegions& regions,
-                                        uint32_t header) {
-  if (!place.getAllocatedType()->isIntegerTy() || place.getAllocatedType()->getIntegerBitWidth() > 64)
-    return std::nullopt;
-  const llvm::ConstantInt* start = nullptr;
-  const llvm::ConstantInt* step = nullptr;
-  for (const llvm::User* user : place.users()) {
-    if (llvm::isa<llvm::LoadInst>(user)) continue;
-    const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
-    if (store == nullptr || store->getPointerOperand() != &place) {
-      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(user);
-          call != nullptr && call->getIntrinsicID() != 0)
-        continue;
-      return std::nullopt;
-    }
-    if (regions.in_loop(header, regions.flow().number(store->getParent()))) {
-      const auto* add = llvm::dyn_cast<llvm::BinaryOperator>(store->getValueOperand());
-      const auto* load = add != nullptr ? llvm::dyn_cast<llvm::LoadInst>(add->getOperand(0)) : nullptr;
-      if (step != nullptr || load == nullptr || load->getPointerOperand() != &place) return std::nullopt;
-      step = step_from(add, load);
-      if (step == nullptr) return std::nullopt;
-      // In the innermost loop that is meant, and in every iteration.
-      if (regions.loops_of(regions.flow().number(store->getParent())).back() != header) return std::nullopt;
-    } else {
-      if (start != nullptr) return std::nullopt;
-      start = constant(store->getValueOperand());
-      if (start == nullptr) return std::nullopt;
-    }
-  }
-  if (start == nullptr || step == nullptr) return std::nullopt;
-  return Counting{&place, start->getSExtValue(), step->getSExtValue(),
-                  place.getAllocatedType()->getIntegerBitWidth()};
-}
-
-int64_t extended(uint64_t value, unsigned bits) {
-  return bits >= 64 ? static_cast<int64_t>(value) : static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
-}
-
 class Recovery {
  public:
   Recovery(const CoreFile& core, const CodeMap& map, const ProgramRegions& regions)
       : core_(core), map_(map), regions_(regions) {}
 
-  std::optional<uint64_t> count(const CoreFrame& frame, FunctionId function, uint32_t header) const {
-    const FunctionRegions& regions = regions_.of(function);
-    for (const llvm::PHINode& phi : regions.flow().block(header)->phis())
-      if (phi.getType()->isIntegerTy())
-        if (const std::optional<Counting> counting = counting_phi(phi, regions, header))
-          if (const auto count = iterations(frame, *counting)) return count;
-    for (const llvm::Instruction& instruction : regions_.program().function(function).getEntryBlock())
-      if (const auto* place = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
-        if (const std::optional<Counting> counting = counting_memory(*place, regions, header))
-          if (const auto count = iterations(frame, *counting)) return count;
+  // How often the header was entered, for a frame that stands at an instruction inside of the loop.
+  std::optional<uint64_t> count(const CoreFrame& frame, InstructionId at, uint32_t header) {
+    const llvm::Instruction& place = regions_.program().instruction(at);
+    const Loops& function = loops_of(*place.getFunction());
+    const llvm::BasicBlock* block =
+        regions_.of(regions_.program().id_of(*place.getFunction())).flow().block(header);
+    const llvm::Loop* loop = function.loops.getLoopFor(block);
+    if (loop == nullptr || loop->getHeader() != block) return std::nullopt;
+    for (const CountingVariable& counting : counting_variables(*loop, function.loops, function.tree))
+      if (const auto found = llvm::isa<llvm::AllocaInst>(counting.variable)
+                                 ? count_in_memory(frame, counting, place, function.tree)
+                                 : count_by_phi(frame, counting))
+        return found;
     return std::nullopt;
   }
 
  private:
-  std::optional<uint64_t> iterations(const CoreFrame& frame, const Counting& counting) const {
-    const std::optional<uint64_t> value =
-        value_in_frame(core_, frame, map_, regions_.program().id_of(*counting.variable));
-    if (!value) return std::nullopt;
-    const int64_t rounds = extended(*value, counting.bits) - counting.start;
-    if (rounds % counting.step != 0 || rounds / counting.step < 0) return std::nullopt;
-    return static_cast<uint64_t>(rounds / counting.step) + 1;
+  struct Loops {
+    // The analyses take functions that may be changed, and change nothing.
+    explicit Loops(const llvm::Function& function) : tree(const_cast<llvm::Function&>(function)), loops(tree) {}
+    llvm::DominatorTree tree;
+    llvm::LoopInfo loops;
+  };
+
+  const Loops& loops_of(const llvm::Function& function) {
+    std::unique_ptr<Loops>& loops = loops_[&function];
+    if (!loops) loops = std::make_unique<Loops>(function);
+    return *loops;
+  }
+
+  std::optional<uint64_t> value(const CoreFrame& frame, const llvm::Instruction& instruction) const {
+    return value_in_frame(core_, frame, map_, regions_.program().id_of(instruction));
+  }
+
+  // Where the phi's value is dead already, that of the next round lives.
+  std::optional<uint64_t> count_by_phi(const CoreFrame& frame, const CountingVariable& counting) const {
+    if (const auto now = value(frame, *counting.variable)) return counting.rounds(*now);
+    for (const llvm::Instruction* next : counting.next)
+      if (const auto then = value(frame, *next)) return counting.rounds_by_next(*then);
+    return std::nullopt;
+  }
+
+  std::optional<uint64_t> count_in_memory(const CoreFrame& frame, const CountingVariable& counting,
+                                          const llvm::Instruction& at, const llvm::DominatorTree& tree) const {
+    const auto found = value(frame, *counting.variable);
+    if (!found) return std::nullopt;
+    const llvm::Instruction& store = *counting.next[0];
+    const bool ahead = store.getParent() == at.getParent() ? store.comesBefore(&at)
+                                                           : tree.dominates(store.getParent(), at.getParent());
+    return ahead ? counting.rounds_by_next(*found) : counting.rounds(*found);
   }
 
   const CoreFile& core_;
   const CodeMap& map_;
   const ProgramRegions& regions_;
+  std::map<const llvm::Function*, std::unique_ptr<Loops>> loops_;
 };
 
 // Code that stands for several instructions (merged ends of blocks) belongs to no line: what comes before it
@@ -252,13 +219,13 @@ std::optional<InstructionId> instruction_near(const CodeMap& map, const CoreFram
 
 namespace {
 
-std::optional<Located> located_in(const CoreFrame& frame, const CodeMap& map,
+std::optional<Located> located_in(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
                                   const std::vector<ValueLocation>& locations) {
   const MachineFunction* code = map.code_at(frame.place());
   if (code == nullptr) return std::nullopt;
   for (const ValueLocation& location : locations)
     if (frame.place() >= location.range.begin && frame.place() < location.range.end)
-      return locate(location.expression, frame, code->frame_base);
+      return locate(core, location.expression, frame, code->frame_base);
   return std::nullopt;
 }
 
@@ -271,17 +238,18 @@ std::optional<uint64_t> content(const CoreFile& core, const std::optional<Locate
 
 std::optional<uint64_t> value_in_frame(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
                                        InstructionId value) {
-  return content(core, located_in(frame, map, map.locations_of(value)));
+  return content(core, located_in(core, frame, map, map.locations_of(value)));
 }
 
 std::optional<uint64_t> frame_value(const CoreFile& core, const CoreFrame& frame, const CodeMap& map,
                                     const Program& program, const llvm::Value& value) {
   if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value))
-    return content(core, located_in(frame, map,
+    return content(core, located_in(core, frame, map,
                                     map.locations_of_argument(program.id_of(*argument->getParent()),
                                                               argument->getArgNo())));
   const auto& instruction = llvm::cast<llvm::Instruction>(value);
-  const std::optional<Located> found = located_in(frame, map, map.locations_of(program.id_of(instruction)));
+  const std::optional<Located> found =
+      located_in(core, frame, map, map.locations_of(program.id_of(instruction)));
   if (!llvm::isa<llvm::AllocaInst>(instruction)) return content(core, found);
   return found && found->is_address ? std::optional(found->number) : std::nullopt;
 }
@@ -289,14 +257,14 @@ std::optional<uint64_t> frame_value(const CoreFile& core, const CoreFrame& frame
 CoreIndex index_of_stack(const CoreFile& core, const CoreStack& stack, const CodeMap& map,
                          const ProgramRegions& regions) {
   CoreIndex out;
-  const Recovery recovery(core, map, regions);
+  Recovery recovery(core, map, regions);
   for (const CoreFrame& frame : stack.frames) {
     const std::optional<FunctionId> function = frame.in_program ? map.function_at(frame.place()) : std::nullopt;
     if (!function) continue;
     IndexFrame entry{.function = *function, .at = instruction_near(map, frame, *function), .counts = {}};
     if (entry.at) {
       for (const uint32_t header : regions.of(*function).loops_of(regions.block_of(*entry.at))) {
-        entry.counts.push_back(recovery.count(frame, *function, header));
+        entry.counts.push_back(recovery.count(frame, *entry.at, header));
         if (!entry.counts.back()) ++out.unknown_counts;
       }
     } else {

@@ -18,6 +18,8 @@ namespace {
 
 using Product = CommandLine::Product;
 
+constexpr char kLoopCounters[] = "heddle-loop-counters";
+
 // What the plugin stores with each module. An environment string is limited to 128 KiB by the kernel: of a
 // longer command line only what code generation needs is kept.
 void set_meta(CompilerMode mode, const std::vector<std::string>& args) {
@@ -74,10 +76,27 @@ Result<std::string> link_record_flag(const CommandLine& line, const std::vector<
   return fmt::format("-Wl,/proc/self/fd/{}", fd);
 }
 
+// heddle's own words, which clang does not know. Each is on or off, the last one counts.
+bool take_own_flag(std::vector<std::string>& args, const std::string& name) {
+  bool on = false;
+  std::erase_if(args, [&](const std::string& word) {
+    const bool yes = word == "-f" + name, no = word == "-fno-" + name;
+    if (yes || no) on = yes;
+    return yes || no;
+  });
+  return on;
+}
+
 }  // namespace
 
-Error run_compiler(CompilerMode mode, const std::vector<std::string>& args) {
-  const std::vector<std::string> expanded = expand_response_files(args);
+Error run_compiler(CompilerMode mode, const std::vector<std::string>& given) {
+  std::vector<std::string> expanded = expand_response_files(given), args = given;
+  const size_t words = expanded.size();
+  if (take_own_flag(expanded, kLoopCounters))
+    ::setenv("HEDDLE_EMBED_LOOP_COUNTERS", "1", 1);
+  else
+    ::unsetenv("HEDDLE_EMBED_LOOP_COUNTERS");
+  if (expanded.size() != words) args = expanded;  // it may have stood in a response file
   const CommandLine line = parse_command_line(expanded);
   const std::string clang = clang_path(mode);
 

@@ -17,6 +17,7 @@
 //                       from what code generation gets. Line tables alone do not change the code that is made,
 //                       but clang also writes source locations into loop metadata, and gives metadata to loops
 //                       that would have none; passes look at it. That is taken out before the first pass.
+//   HEDDLE_EMBED_LOOP_COUNTERS  1: add loop counters (loop_counters.h)
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -30,6 +31,7 @@
 
 #include "base/version.h"
 #include "image/model_record.h"
+#include "instrument/embed/loop_counters.h"
 
 namespace heddle {
 namespace {
@@ -112,6 +114,7 @@ void register_callbacks(llvm::PassBuilder& builder) {
       passes.addPass(StripLoopLocationsPass());
     });
   builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+    if (std::getenv("HEDDLE_EMBED_LOOP_COUNTERS") != nullptr) passes.addPass(LoopCountersPass());
     if (level == llvm::OptimizationLevel::O0) passes.addPass(EmbedPass());
   });
   llvm::PassInstrumentationCallbacks* callbacks = builder.getPassInstrumentationCallbacks();
