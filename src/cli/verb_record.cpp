@@ -159,9 +159,9 @@ void print_result(const RecordResult& result, const CommonOptions& common) {
 // The program itself runs; nothing of the options of logs has a meaning there.
 Result<ExitCode> run_pt(const Options& given, const RecordRequest& request, const fs::path& file,
                         const CommonOptions& common) {
-  if (given.chaos || given.memory_model != "sc" || !given.keep.empty() || !given.input.empty())
+  if (given.chaos || given.memory_model != "sc" || !given.keep.empty())
     return Error{
-        .what = "--mode pt goes with none of --chaos, --memory-model, --keep and --stdin",
+        .what = "--mode pt goes with none of --chaos, --memory-model and --keep",
         .next = given.emulate ? "leave them out; --seed decides how threads are interleaved" : "leave them out",
         .exit = ExitCode::usage};
   const InterruptGuard guard;
@@ -207,7 +207,10 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   RecordRequest request = HEDDLE_TRY(request_of(given));
   const fs::path file = HEDDLE_TRY(find_program(given.command[0], fs::current_path()));
   request.output_to_error = common.json;
-  if (given.mode == "pt") return run_pt(given, request, file, common);
+  if (given.mode == "pt") {
+    request.input = HEDDLE_TRY(open_input(given.input));  // kept, so that who follows the trace can read it too
+    return run_pt(given, request, file, common);
+  }
   request.input = HEDDLE_TRY(input_of(given, request));
   if (given.mode == "core") return run_core(given, request, file, common);
   const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(

@@ -73,13 +73,17 @@ std::vector<std::string> perf_record_words(const Machine& machine, const Hardwar
 
 Result<PerfRun> run_under_perf(const Machine& machine, const HardwarePt& options,
                                const std::vector<std::string>& command, const fs::path& output,
-                               std::optional<std::chrono::milliseconds> time_limit, bool output_to_error) {
+                               std::optional<std::chrono::milliseconds> time_limit,
+                               const PerfStreams& streams) {
   if (machine.find_program("perf").empty()) return refusal(machine, "");
   const TempFolder folder = HEDDLE_TRY(TempFolder::create());
   const fs::path ended = folder.path() / "end.json", messages = folder.path() / "messages";
   // perf's messages go to a file, the program's to where ours go.
   std::vector<std::string> words = {
-      "/bin/sh", "-c", fmt::format("exec \"$@\" 9>&2 2>\"$0\"{}", output_to_error ? " 1>&9" : ""), messages};
+      "/bin/sh", "-c",
+      fmt::format("exec \"$@\" 9>&2 2>\"$0\"{}{}", streams.output_to_error ? " 1>&9" : "",
+                  streams.input.empty() ? "" : " <" + streams.input),
+      messages};
   for (std::string& word : perf_record_words(machine, options, command[0], output))
     words.push_back(std::move(word));
   for (const std::string& word : {machine.executable().string(), std::string("pt-run"), ended.string()})

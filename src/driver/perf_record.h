@@ -26,6 +26,12 @@ std::vector<std::string> perf_record_words(const Machine& machine, const Hardwar
                                            const std::filesystem::path& program,
                                            const std::filesystem::path& output);
 
+// Of the program.
+struct PerfStreams {
+  std::string input;             // a file; empty: heddle's own
+  bool output_to_error = false;  // its output goes where errors go
+};
+
 struct PerfRun {
   TracedEnd end;
   std::string messages;  // perf's own
@@ -33,6 +39,6 @@ struct PerfRun {
 // An error says what perf or the machine lacks (doctor/pt.cpp) and what else can be done.
 Result<PerfRun> run_under_perf(const Machine& machine, const HardwarePt& options,
                                const std::vector<std::string>& command, const std::filesystem::path& output,
-                               std::optional<std::chrono::milliseconds> time_limit, bool output_to_error);
+                               std::optional<std::chrono::milliseconds> time_limit, const PerfStreams& streams);
 
 }  // namespace heddle

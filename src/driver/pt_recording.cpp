@@ -63,7 +63,7 @@ ThreadNames name_threads(const PerfFile& file, uint32_t pid) {
 }  // namespace
 
 Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program, const RecordPlan& plan,
-                              size_t arguments, const TracedEnd& end) {
+                              size_t arguments, const TracedEnd& end, PtInputs inputs) {
   const PerfFile file = HEDDLE_TRY(read_perf_file(perf_data));
   const std::optional<uint32_t> pid =
       end.pid != 0 ? std::optional(static_cast<uint32_t>(end.pid)) : traced_process(file);
@@ -119,7 +119,7 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
     for (const MachineBlock& block : blocks.of(function.function))
       if (block.block != nullptr) named.insert(block.block);
   out.paths = std::make_unique<PtPaths>(program, plan, std::move(threads), std::move(named),
-                                        static_cast<unsigned>(arguments));
+                                        static_cast<unsigned>(arguments), std::move(inputs));
   return out;
 }
 

@@ -42,7 +42,7 @@ Result<RecordResult> import_pt(const std::filesystem::path& program, const Recor
                                const std::filesystem::path& perf_data, TracedEnd end);
 
 // The paths of all threads in a perf.data file of this program, in the order of their names. `end`: as far as
-// it is known; the process is found in the file if it is not.
+// it is known; the process is found in the file if it is not. `inputs`: of whoever follows the paths.
 struct PtTrace {
   std::unique_ptr<PtPaths> paths;
   std::vector<uint32_t> tids;
@@ -51,6 +51,7 @@ struct PtTrace {
   uint64_t gaps = 0, instructions = 0;
 };
 Result<PtTrace> read_pt_trace(const std::filesystem::path& perf_data, const Program& program,
-                              const RecordPlan& plan, size_t arguments, const TracedEnd& end);
+                              const RecordPlan& plan, size_t arguments, const TracedEnd& end,
+                              PtInputs inputs = {});
 
 }  // namespace heddle

@@ -56,13 +56,6 @@ bool is_ordinary(int descriptor) {
   return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-std::vector<std::string> environment() {
-  std::vector<std::string> out;
-  for (char** at = environ; *at != nullptr; ++at)
-    if (!std::string_view(*at).starts_with(std::string(HEDDLE_RECORD_FOLDER) + "=")) out.emplace_back(*at);
-  return out;
-}
-
 // Ticks per second between two moments that were seen on both clocks. The second is now where the program did
 // not come to its end by itself.
 double tsc_frequency(const heddle_record_process& process) {
@@ -202,7 +195,7 @@ class Recorder {
                        .options = options_.recording,
                        .command = options_.command,
                        .folder = fs::current_path(),
-                       .environment = environment(),
+                       .environment = environment_of_runs(),
                        .run = result_.state.runs + 1,
                        .host = this_host()};
     info.options.seed += result_.state.runs;

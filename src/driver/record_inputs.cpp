@@ -117,6 +117,13 @@ Result<std::vector<RecordedFile>> keep_inputs(const std::vector<heddle_record_fi
   return out;
 }
 
+std::vector<std::string> environment_of_runs() {
+  std::vector<std::string> out;
+  for (char** at = environ; *at != nullptr; ++at)
+    if (!std::string_view(*at).starts_with(std::string(HEDDLE_RECORD_FOLDER) + "=")) out.emplace_back(*at);
+  return out;
+}
+
 Result<void> keep_standard_input(int input, int64_t begin, const fs::path& folder) {
   const fs::path target = folder / kInputFile;
   Files files;

@@ -19,6 +19,9 @@ Result<std::vector<RecordedFile>> keep_inputs(const std::vector<heddle_record_fi
 // Their names only.
 std::vector<RecordedFile> list_inputs(const std::vector<heddle_record_file>& files);
 
+// Environment variables as recorded programs get them: NAME=VALUE.
+std::vector<std::string> environment_of_runs();
+
 // Standard input, an ordinary file, from `begin` on.
 Result<void> keep_standard_input(int input, int64_t begin, const std::filesystem::path& folder);
 

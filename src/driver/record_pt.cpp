@@ -1,13 +1,16 @@
 #include <fmt/core.h>
 #include <llvm/IR/Constants.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstring>
 
 #include "base/files.h"
 #include "base/version.h"
+#include "driver/pt_inputs.h"
 #include "driver/pt_recording.h"
 #include "driver/record_failure.h"
+#include "driver/record_inputs.h"
 #include "driver/recording_paths.h"
 #include "program/source_place.h"
 #include "pt/emulator.h"
@@ -133,6 +136,11 @@ int signal_of_end(const llvm::Instruction* innermost) {
   return 0;
 }
 
+// Opened anew for each run, which reads it from the beginning.
+std::string input_name(const RecordRequest& request) {
+  return request.input >= 0 ? fmt::format("/proc/{}/fd/{}", ::getpid(), request.input) : "";
+}
+
 class PtRecorder {
  public:
   using Collect = std::function<Result<PtRun>(uint64_t run)>;
@@ -141,6 +149,7 @@ class PtRecorder {
 
   Result<RecordResult> run(const PtProgress& progress) {
     HEDDLE_TRY(load());
+    if (request_.recording.inputs) files_ = files_that_may_be_read(*program_, request_.command);
     const auto begin = std::chrono::steady_clock::now();
     RecordResult result;
     for (uint64_t run = 0; run < request_.runs; ++run) {
@@ -174,6 +183,7 @@ class PtRecorder {
   // A trace of which nobody has waited for the end.
   Result<RecordResult> import_trace() {
     HEDDLE_TRY(load());
+    imported_ = true;
     RecordResult result;
     result.state.runs = 1;
     PtRun traced = HEDDLE_TRY(collect_(0));
@@ -247,6 +257,7 @@ class PtRecorder {
     info.options.seed += run;
     info.command = request_.command;
     info.folder = fs::current_path();
+    if (request_.recording.inputs) HEDDLE_TRY(keep_inputs_of_run(info, to));
     info.pid = end.pid;
     info.load_base = trace.load_base;
     info.arguments = PtAddresses::arguments();
@@ -271,6 +282,15 @@ class PtRecorder {
     if (trace.gaps != 0) info.notes.push_back(fmt::format("{} gaps in the trace", trace.gaps));
     HEDDLE_TRY(write_recording_info(info, to));
     result.folder = to;
+    return {};
+  }
+
+  // A trace from elsewhere had other ones.
+  Result<void> keep_inputs_of_run(RecordingInfo& info, const fs::path& to) {
+    if (imported_) return {};
+    info.environment = environment_of_runs();
+    info.files = HEDDLE_TRY(keep_inputs(files_, to));
+    if (request_.input >= 0) HEDDLE_TRY(keep_standard_input(request_.input, 0, to));
     return {};
   }
 
@@ -322,6 +342,8 @@ class PtRecorder {
   const RecordRequest& request_;
   Collect collect_;
   std::unique_ptr<Program> program_;
+  std::vector<heddle_record_file> files_;  // before the runs
+  bool imported_ = false;
   std::unique_ptr<EffectsTable> effects_;
   std::unique_ptr<RecordPlan> plan_;
 };
@@ -334,6 +356,7 @@ Result<RecordResult> record_emulated_pt(const fs::path& program, const RecordReq
     EmulatorOptions emulator{
         .command = request.command, .cores = options.cores, .seed = request.recording.seed + run};
     emulator.command[0] = fs::absolute(program);
+    emulator.input = input_name(request);
     if (request.recording.hang_timeout_ms != 0)
       emulator.time_limit = std::chrono::milliseconds(request.recording.hang_timeout_ms);
     EmulatedRun end = HEDDLE_TRY(emulate(emulator));
@@ -356,7 +379,8 @@ Result<RecordResult> record_hardware_pt(const fs::path& program, const RecordReq
     if (request.recording.hang_timeout_ms != 0)
       limit = std::chrono::milliseconds(request.recording.hang_timeout_ms);
     const PerfRun run =
-        HEDDLE_TRY(run_under_perf(*machine, options, command, output, limit, request.output_to_error));
+        HEDDLE_TRY(run_under_perf(*machine, options, command, output, limit,
+                                  {.input = input_name(request), .output_to_error = request.output_to_error}));
     PtRun out{.end = run.end, .perf_data = HEDDLE_TRY(read_file(output))};
     if (options.snapshot) out.notes.emplace_back("the last part of the run only (--snapshot)");
     return out;

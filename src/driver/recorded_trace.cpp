@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "driver/pt_inputs.h"
 #include "driver/pt_recording.h"
 #include "driver/recorded_program.h"
 #include "driver/recording_paths.h"
@@ -85,7 +86,8 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
   PtTrace traced;
   if (by_hardware) {
     traced = HEDDLE_TRY(read_pt_trace(folder / kPtFile, *code.program, *code.plan, info.command.size(),
-                                      {.pid = static_cast<int>(info.pid)}));
+                                      {.pid = static_cast<int>(info.pid)},
+                                      inputs_of_recording(info, folder, image)));
     for (size_t i = 0; i < traced.paths->threads().size() && i < input.logs.size(); ++i)
       input.logs[i].source = traced.paths->source(i);
     for (RecordedThreadLog& each : input.handlers) {

@@ -554,7 +554,7 @@ class Emulator {
 }  // namespace
 
 Result<EmulatedRun> emulate(const EmulatorOptions& options) {
-  return Emulator(options, HEDDLE_TRY(SteppedProcess::start(options.command))).run();
+  return Emulator(options, HEDDLE_TRY(SteppedProcess::start(options.command, options.input))).run();
 }
 
 }  // namespace heddle

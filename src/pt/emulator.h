@@ -27,6 +27,7 @@ namespace heddle {
 
 struct EmulatorOptions {
   std::vector<std::string> command;  // command[0]: the executable
+  std::string input;                 // a file that is its standard input; empty: that of the caller
   unsigned cores = 2;
   uint64_t seed = 1;
   bool own_code_only = true;    // as with an address filter on the executable

@@ -27,7 +27,8 @@ class PtThreadTeller {
         steps_(paths.threads_[thread].path.steps),
         trouble_(paths.threads_[thread].path.trouble),
         visitor_(visitor),
-        values_(values) {
+        values_(values),
+        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread)) {
     heap_ = PtAddresses::heap(thread);
     stack_ = PtAddresses::stack_high(thread) - 4096;
     find_ends();
@@ -39,7 +40,8 @@ class PtThreadTeller {
         steps_(paths.threads_[thread].path.handlers[level]),
         visitor_(visitor),
         values_(values),
-        started_(true) {
+        started_(true),
+        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread) + (1 << 24)) {
     heap_ = PtAddresses::heap(thread) + PtAddresses::for_handlers(level);
     stack_ = PtAddresses::stack_high(thread) - PtAddresses::for_handlers(level);
     find_ends();
@@ -559,10 +561,12 @@ class PtThreadTeller {
     // Arguments can be asked for up to here.
     std::vector<uint64_t> sizes;
     for (const WrittenRange& range : plan.ranges) sizes.push_back(extent_of(call, range.effect->extent));
-    ReturnedEntry entry{.result = result_of(call, plan)};
+    const std::optional<InputReader::Answer> read = read_input(call, plan);
+    ReturnedEntry entry{.result = read ? std::optional(read->result) : result_of(call, plan)};
+    if (call.getType()->isVoidTy()) entry.result.reset();
     if (seen && plan.sync != HEDDLE_SYNC_none) entry.tsc = steps_[next_ - 1].tsc;
     visitor_.returned(call, entry);
-    tell_written(call, plan, sizes);
+    tell_written(call, plan, sizes, read);
     if (seen) note_return();
   }
 
@@ -586,6 +590,23 @@ class PtThreadTeller {
     }
     handle_ = PtAddresses::thread_pointer(child);
     visitor_.child(made_);
+  }
+
+  // Of inputs that were kept.
+  std::optional<InputReader::Answer> read_input(const llvm::CallBase& call, const CallPlan& plan) {
+    if (values_ == nullptr || plan.sync != HEDDLE_SYNC_none) return std::nullopt;
+    struct Values : InputReader::Arguments {
+      Values(const llvm::CallBase& made, CallValues& known) : call(made), values(known) {}
+      std::optional<uint64_t> number(unsigned argument) override {
+        return argument < call.arg_size() ? values.argument_of(call, argument) : std::nullopt;
+      }
+      std::optional<std::string> text(unsigned argument) override {
+        return argument < call.arg_size() ? values.text_of(call, argument) : std::nullopt;
+      }
+      const llvm::CallBase& call;
+      CallValues& values;
+    } arguments(call, *values_);
+    return inputs_.call(call, arguments);
   }
 
   std::optional<uint64_t> result_of(const llvm::CallBase& call, const CallPlan& plan) {
@@ -660,13 +681,19 @@ class PtThreadTeller {
   }
 
   // What the effects table says that the call wrote: nobody knows what, but for the handle of a thread.
-  void tell_written(const llvm::CallBase& call, const CallPlan& plan, const std::vector<uint64_t>& sizes) {
+  void tell_written(const llvm::CallBase& call, const CallPlan& plan, const std::vector<uint64_t>& sizes,
+                    const std::optional<InputReader::Answer>& read) {
     size_t number = 0;
     for (size_t which = 0; which < plan.ranges.size(); ++which) {
       const WrittenRange& range = plan.ranges[which];
       const bool variadic = range.effect->place.argument == Place::kVariadic;
       const size_t count = variadic ? call.arg_size() - call.getFunctionType()->getNumParams() : 1;
       for (size_t i = 0; i < count; ++i, ++number) {
+        if (read && range.effect->place.argument == read->written) {
+          if (!read->bytes.empty())
+            visitor_.written(call, number, {.count = read->bytes.size(), .bytes = read->bytes});
+          continue;
+        }
         if (plan.sync == HEDDLE_SYNC_thread_create &&
             range.effect->place.argument == plan.info.effects->sync_objects[0]) {
           const std::string bytes(reinterpret_cast<const char*>(&handle_), sizeof handle_);
@@ -721,6 +748,7 @@ class PtThreadTeller {
   bool unwinding_ = false;  // an exception is on its way
   uint64_t heap_ = 0, stack_ = 0, handle_ = 0;
   DecodeEnd end_;
+  InputReader inputs_;
 };
 
 namespace {
@@ -743,12 +771,13 @@ class PtPathSource : public PathSource {
 }  // namespace
 
 PtPaths::PtPaths(const Program& program, const RecordPlan& plan, std::vector<Thread> threads, Blocks named,
-                 unsigned arguments)
+                 unsigned arguments, PtInputs inputs)
     : program_(program),
       plan_(plan),
       threads_(std::move(threads)),
       named_(std::move(named)),
-      arguments_(arguments) {
+      arguments_(arguments),
+      inputs_(std::move(inputs)) {
   for (const llvm::BasicBlock* block : named_) with_code_.insert(block->getParent());
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "program/record_plan.h"
+#include "pt/input_reader.h"
 #include "pt/program_path.h"
 #include "recording/path_source.h"
 
@@ -38,6 +39,8 @@ struct PtAddresses {
   // Signal handlers use parts of their own of a thread's stack and heap.
   static uint64_t for_handlers(size_t level) { return kRoom / 8 * (level + 1); }
   static uint64_t arguments() { return 0x7f0000000000; }
+  static uint64_t environment() { return arguments() + (1 << 28); }
+  static uint64_t streams(size_t thread) { return heap(thread) + kRoom / 8 * 7; }
   static uint64_t argument_text() { return arguments() + (1 << 20); }
 };
 
@@ -53,7 +56,7 @@ class PtPaths {
   // `named`: the blocks that are not silent.
   using Blocks = llvm::DenseSet<const llvm::BasicBlock*>;
   PtPaths(const Program& program, const RecordPlan& plan, std::vector<Thread> threads, Blocks named,
-          unsigned arguments);
+          unsigned arguments, PtInputs inputs);
 
   const std::vector<Thread>& threads() const { return threads_; }
   std::shared_ptr<PathSource> source(size_t thread);                  // must not outlive this
@@ -67,6 +70,8 @@ class PtPaths {
   Blocks named_;
   llvm::DenseSet<const llvm::Function*> with_code_;
   unsigned arguments_;
+  PtInputs inputs_;
+  OpenStreams streams_;
   std::mutex mutex_;
   struct Start {
     const llvm::Function* routine = nullptr;  // null: it is in the path

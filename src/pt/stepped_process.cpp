@@ -1,6 +1,7 @@
 #include "pt/stepped_process.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
@@ -53,7 +54,8 @@ SteppedProcess::~SteppedProcess() {
     if (WIFSTOPPED(status)) ::ptrace(PTRACE_CONT, tid, nullptr, nullptr);
 }
 
-Result<SteppedProcess> SteppedProcess::start(const std::vector<std::string>& command) {
+Result<SteppedProcess> SteppedProcess::start(const std::vector<std::string>& command,
+                                             const std::string& input) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -63,6 +65,11 @@ Result<SteppedProcess> SteppedProcess::start(const std::vector<std::string>& com
   if (pid < 0) return system_error("cannot make a process", command[0]);
   if (pid == 0) {
     ::setpgid(0, 0);
+    if (!input.empty()) {
+      const int file = ::open(input.c_str(), O_RDONLY);
+      if (file < 0 || ::dup2(file, 0) < 0) std::_Exit(127);
+      ::close(file);
+    }
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) std::_Exit(126);
     ::execv(argv[0], argv.data());
     std::_Exit(127);

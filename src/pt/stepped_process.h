@@ -23,7 +23,8 @@ class ProcessorPin;
 class SteppedProcess {
  public:
   // Started, and run up to the entry point of the executable. No vDSO: its code is in no file.
-  static Result<SteppedProcess> start(const std::vector<std::string>& command);
+  // `input`: a file that is its standard input; empty: ours.
+  static Result<SteppedProcess> start(const std::vector<std::string>& command, const std::string& input = "");
   SteppedProcess(SteppedProcess&& other) noexcept;
   ~SteppedProcess();  // kills it
 

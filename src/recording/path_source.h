@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "recording/path_visitor.h"
 
@@ -14,7 +15,9 @@ class CallValues {
   virtual ~CallValues() = default;
   // Of a call that the thread is about to make. Nothing: not known, or an expression.
   virtual std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) = 0;
-  // The same; of an expression its likely value, which it has to have from then on.
+  // What it points to, if that is a text that is known.
+  virtual std::optional<std::string> text_of(const llvm::CallBase& call, unsigned number) = 0;
+  // A number as by argument_of; of an expression its likely value, which it has to have from then on.
   virtual std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number) = 0;
   // Where the block leads that the thread is in, or likely leads. Null: nothing says.
   virtual const llvm::BasicBlock* next_block(const llvm::BasicBlock& block) = 0;

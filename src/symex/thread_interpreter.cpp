@@ -306,6 +306,12 @@ std::optional<uint64_t> ThreadInterpreter::argument_of(const llvm::CallBase& cal
   return stand_at(call, Stop::call) ? argument(call, static_cast<int>(number)) : std::nullopt;
 }
 
+std::optional<std::string> ThreadInterpreter::text_of(const llvm::CallBase& call, unsigned number) {
+  constexpr uint64_t kLongest = 4096;
+  const std::optional<uint64_t> at = argument_of(call, number);
+  return at && *at != 0 ? string_at(machine_, *at, kLongest) : std::nullopt;
+}
+
 void ThreadInterpreter::synchronises(const llvm::CallBase& call, const SyncEntry& entry) {
   if (!stand_at(call, Stop::call)) return;
   std::erase_if(pending_, [&](const auto& each) { return each.first >= machine_.frames.size(); });

@@ -72,6 +72,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   void end(const DecodeEnd& end) override;
   void lost_value(const llvm::Instruction& instruction) override;
   void runs_on(uint32_t core, uint64_t tsc) override;
+  std::optional<std::string> text_of(const llvm::CallBase& call, unsigned number) override;
   std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) override;
   // ---- likely_ways.cpp
   std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number) override;

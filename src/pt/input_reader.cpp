@@ -1,0 +1,261 @@
+#include "pt/input_reader.h"
+
+#include <fcntl.h>
+#include <llvm/ADT/StringSwitch.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Instructions.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kStandardInput = 0;
+constexpr uint64_t kEndOfFile = UINT32_MAX;  // EOF
+
+}  // namespace
+
+void OpenStreams::open(uint64_t stream, size_t thread) {
+  const std::lock_guard lock(mutex_);
+  owners_.try_emplace(stream, thread);
+}
+
+bool OpenStreams::use(uint64_t stream, size_t thread) {
+  const std::lock_guard lock(mutex_);
+  if (owners_.try_emplace(stream, thread).first->second != thread) shared_.insert(stream);
+  return !shared_.contains(stream);
+}
+
+bool OpenStreams::is_open(uint64_t stream) {
+  const std::lock_guard lock(mutex_);
+  return owners_.contains(stream);
+}
+
+enum class InputReader::Function {
+  other,
+  open,
+  open_at,
+  open_stream,
+  get_environment,
+  read,
+  read_at,
+  seek,
+  close,
+  read_items,
+  read_items_checked,
+  get_line,
+  get_line_checked,
+  get_character,
+  get_standard_character,
+  rewind,
+  is_at_end,
+  is_broken,
+};
+
+InputReader::Function InputReader::function_of(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr) return Function::other;
+  return llvm::StringSwitch<Function>(callee->getName())
+      .Cases("open", "open64", "__open_2", "__open64_2", Function::open)
+      .Cases("openat", "openat64", Function::open_at)
+      .Cases("fopen", "fopen64", Function::open_stream)
+      .Cases("getenv", "secure_getenv", Function::get_environment)
+      .Cases("read", "__read", "__read_chk", Function::read)
+      .Cases("pread", "pread64", "__pread_chk", "__pread64_chk", Function::read_at)
+      .Cases("lseek", "lseek64", Function::seek)
+      .Cases("close", "fclose", Function::close)
+      .Cases("fread", "fread_unlocked", Function::read_items)
+      .Cases("__fread_chk", "__fread_unlocked_chk", Function::read_items_checked)
+      .Cases("fgets", "fgets_unlocked", Function::get_line)
+      .Cases("__fgets_chk", "__fgets_unlocked_chk", Function::get_line_checked)
+      .Cases("fgetc", "getc", "_IO_getc", "getc_unlocked", "fgetc_unlocked", Function::get_character)
+      .Cases("getchar", "getchar_unlocked", Function::get_standard_character)
+      .Case("rewind", Function::rewind)
+      .Cases("feof", "feof_unlocked", Function::is_at_end)
+      .Cases("ferror", "ferror_unlocked", Function::is_broken)
+      .Default(Function::other);
+}
+
+std::optional<InputReader::Answer> InputReader::call(const llvm::CallBase& call, Arguments& arguments) {
+  const Function function = function_of(call);
+  std::optional<uint64_t> stream;
+  switch (function) {
+    case Function::other:
+      forget_streams_in(call, arguments);
+      return std::nullopt;
+    case Function::open:
+    case Function::open_stream:
+      return open(function, 0, arguments);
+    case Function::open_at:
+      return open(function, 1, arguments);
+    case Function::get_environment:
+      return environment(arguments);
+    case Function::read_items:
+      stream = stream_at(call, 3, arguments);
+      break;
+    case Function::read_items_checked:
+      stream = stream_at(call, 4, arguments);
+      break;
+    case Function::get_line:
+      stream = stream_at(call, 2, arguments);
+      break;
+    case Function::get_line_checked:
+      stream = stream_at(call, 3, arguments);
+      break;
+    case Function::get_standard_character:
+      stream = kStandardInput;
+      break;
+    default:
+      stream = stream_at(call, 0, arguments);
+  }
+  if (!stream || known(*stream) == nullptr) return std::nullopt;
+  std::optional<Answer> out = read(function, *stream, arguments);
+  if (!out) lost_.insert(*stream);
+  return out;
+}
+
+// For reading only: who writes too may change what is read.
+std::optional<InputReader::Answer> InputReader::open(Function function, unsigned name, Arguments& arguments) {
+  const std::optional<std::string> text = arguments.text(name);
+  if (!text || text->empty()) return std::nullopt;
+  if (function == Function::open_stream) {
+    const std::optional<std::string> mode = arguments.text(1);
+    if (!mode || !mode->starts_with("r") || mode->find('+') != std::string::npos) return std::nullopt;
+  } else {
+    const std::optional<uint64_t> flags = arguments.number(name + 1);
+    if (!flags || (*flags & O_ACCMODE) != O_RDONLY) return std::nullopt;
+    if (function == Function::open_at && !text->starts_with("/") &&
+        static_cast<int32_t>(arguments.number(0).value_or(0)) != AT_FDCWD)
+      return std::nullopt;
+  }
+  const std::filesystem::path path = (inputs_.folder / *text).lexically_normal();
+  const auto file = std::ranges::find(inputs_.files, path, &PtInputs::File::path);
+  if (file == inputs_.files.end()) return std::nullopt;
+  constexpr uint64_t kDescriptors = 1000;  // of one thread; those of the process were others
+  const uint64_t id =
+      function == Function::open_stream ? next_stream_ += 4096 : kDescriptors * (thread_ + 1) + opened_++;
+  streams_[id] = {.bytes = &file->bytes};
+  open_.open(id, thread_);
+  return Answer{.result = id};
+}
+
+std::optional<InputReader::Answer> InputReader::environment(Arguments& arguments) const {
+  const std::optional<std::string> name = inputs_.environment_is_known ? arguments.text(0) : std::nullopt;
+  if (!name) return std::nullopt;
+  const auto found = inputs_.environment.find(*name);
+  return Answer{.result = found != inputs_.environment.end() ? found->second : 0};
+}
+
+std::optional<uint64_t> InputReader::stream_at(const llvm::CallBase& call, unsigned argument,
+                                               Arguments& arguments) const {
+  if (argument >= call.arg_size()) return std::nullopt;
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(call.getArgOperand(argument)))
+    if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(load->getPointerOperand());
+        variable != nullptr && variable->getName() == "stdin")
+      return kStandardInput;
+  return arguments.number(argument);
+}
+
+// Null: what it gives is not known.
+InputReader::Stream* InputReader::known(uint64_t id) {
+  if (id == kStandardInput) {
+    if (!inputs_.standard_input) return nullptr;
+    streams_.try_emplace(id, Stream{.bytes = &*inputs_.standard_input});
+  } else if (!open_.is_open(id)) {
+    return nullptr;
+  }
+  if (!open_.use(id, thread_) || lost_.contains(id)) return nullptr;
+  const auto found = streams_.find(id);
+  return found != streams_.end() ? &found->second : nullptr;
+}
+
+void InputReader::forget_streams_in(const llvm::CallBase& call, Arguments& arguments) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee != nullptr && (callee->getName() == "scanf" || callee->getName() == "__isoc99_scanf" ||
+                            callee->getName() == "__isoc23_scanf" || callee->getName() == "gets"))
+    lost_.insert(kStandardInput);
+  if (streams_.empty() && !inputs_.standard_input) return;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    const llvm::Type* type = call.getArgOperand(i)->getType();
+    if (!type->isPointerTy() && !type->isIntegerTy(32)) continue;
+    const std::optional<uint64_t> id = stream_at(call, i, arguments);
+    const bool is_standard = id == kStandardInput && llvm::isa<llvm::LoadInst>(call.getArgOperand(i));
+    if (id && (is_standard || (*id != kStandardInput && open_.is_open(*id)))) lost_.insert(*id);
+  }
+}
+
+std::optional<InputReader::Answer> InputReader::read(Function function, uint64_t id, Arguments& arguments) {
+  Stream& stream = *known(id);
+  const auto take = [&](uint64_t count) {
+    std::string out = stream.bytes->substr(stream.position, count);
+    stream.position += out.size();
+    if (out.size() < count) stream.at_end = true;
+    return out;
+  };
+  switch (function) {
+    case Function::read: {
+      const std::optional<uint64_t> count = arguments.number(2);
+      if (!count) return std::nullopt;
+      std::string bytes = take(*count);
+      return Answer{.result = bytes.size(), .written = 1, .bytes = std::move(bytes)};
+    }
+    case Function::read_at: {
+      const std::optional<uint64_t> count = arguments.number(2), at = arguments.number(3);
+      if (!count || !at) return std::nullopt;
+      std::string bytes = *at < stream.bytes->size() ? stream.bytes->substr(*at, *count) : "";
+      return Answer{.result = bytes.size(), .written = 1, .bytes = std::move(bytes)};
+    }
+    case Function::seek: {
+      const std::optional<uint64_t> by = arguments.number(1), from = arguments.number(2);
+      if (!by || !from || *from > SEEK_END) return std::nullopt;
+      const uint64_t to = *by + (*from == SEEK_SET   ? 0
+                                 : *from == SEEK_CUR ? stream.position
+                                                     : stream.bytes->size());
+      if (to > stream.bytes->size()) return std::nullopt;
+      stream.position = to;
+      return Answer{.result = to};
+    }
+    case Function::close:
+      lost_.insert(id);
+      return Answer{};
+    case Function::read_items:
+    case Function::read_items_checked: {
+      const unsigned first = function == Function::read_items ? 1 : 2;
+      const std::optional<uint64_t> size = arguments.number(first), count = arguments.number(first + 1);
+      if (!size || !count || *size == 0 || *count > stream.bytes->max_size() / *size) return std::nullopt;
+      std::string bytes = take(*size * *count);
+      return Answer{.result = bytes.size() / *size, .written = 0, .bytes = std::move(bytes)};
+    }
+    case Function::get_line:
+    case Function::get_line_checked: {
+      const std::optional<uint64_t> room = arguments.number(function == Function::get_line ? 1 : 2),
+                                    to = arguments.number(0);
+      if (!room || !to || static_cast<int32_t>(*room) < 2) return std::nullopt;
+      const size_t end = stream.bytes->find('\n', stream.position);
+      const uint64_t line = end == std::string::npos ? UINT64_MAX : end + 1 - stream.position;
+      std::string bytes = take(std::min(line, *room - 1));
+      if (bytes.empty()) return Answer{.result = 0, .written = 0};
+      bytes.push_back('\0');
+      return Answer{.result = *to, .written = 0, .bytes = std::move(bytes)};
+    }
+    case Function::get_character:
+    case Function::get_standard_character: {
+      const std::string byte = take(1);
+      return Answer{.result = byte.empty() ? kEndOfFile : static_cast<uint8_t>(byte[0])};
+    }
+    case Function::rewind:
+      stream.position = 0;
+      stream.at_end = false;
+      return Answer{};
+    case Function::is_at_end:
+      return Answer{.result = stream.at_end ? 1u : 0u};
+    case Function::is_broken:
+      return Answer{};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace heddle
