@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -21,24 +23,40 @@ class SharedWords {
       if (!is_access(event)) continue;
       each_word(event, [&](uint64_t word) {
         const auto [found, first] = words_.try_emplace(word, Use{.thread = event.thread});
-        if (!first && found->second.thread != event.thread) found->second.several = true;
-        if (event.kind != HEDDLE_EVENT_read) found->second.written = true;
+        Use& use = found->second;
+        if (!first && use.thread != event.thread) use.several = true;
+        if (event.kind == HEDDLE_EVENT_read) return false;
+        use.written = true;
+        if (use.several) any_changes_ = use.changes = true;
         return false;
       });
     }
   }
 
-  bool has(const heddle_event& event) const {
+  // What one thread wrote before any other one came to it, such as a thread's arguments, is told only if there
+  // is nothing else.
+  bool has(const heddle_event& event, bool all) const {
     return is_access(event) && each_word(event, [&](uint64_t word) {
              const Use& use = words_.at(word);
-             return use.several && use.written;
+             return all || !any_changes_ ? use.several && use.written : use.changes;
+           });
+  }
+
+  // A block that threads other than this one have used.
+  bool is_of_others(const heddle_event& block) const {
+    constexpr uint64_t kLookedAt = 4096;
+    heddle_event part = block;
+    part.size = std::min(block.size, kLookedAt);
+    return part.size != 0 && each_word(part, [&](uint64_t word) {
+             const auto use = words_.find(word);
+             return use != words_.end() && (use->second.several || use->second.thread != block.thread);
            });
   }
 
  private:
   struct Use {
     uint16_t thread = 0;
-    bool several = false, written = false;
+    bool several = false, written = false, changes = false;  // changes: written when several had used it
   };
 
   // Until one says so.
@@ -49,7 +67,18 @@ class SharedWords {
   }
 
   std::unordered_map<uint64_t, Use> words_;
+  bool any_changes_ = false;
 };
+
+// Locks, conditions, semaphores and the like: what a thread waits for, and lets others have.
+bool is_told(uint32_t sync) {
+  return (sync >= HEDDLE_SYNC_mutex_lock && sync <= HEDDLE_SYNC_mutex_unlock) ||
+         (sync >= HEDDLE_SYNC_cond_wait && sync <= HEDDLE_SYNC_cond_wait_cxx) ||
+         (sync >= HEDDLE_SYNC_rwlock_rdlock && sync <= HEDDLE_SYNC_rwlock_unlock) ||
+         (sync >= HEDDLE_SYNC_spin_lock && sync <= HEDDLE_SYNC_spin_unlock) ||
+         sync == HEDDLE_SYNC_barrier_wait || (sync >= HEDDLE_SYNC_sem_wait && sync <= HEDDLE_SYNC_sem_post) ||
+         sync == HEDDLE_SYNC_thread_join || sync == HEDDLE_SYNC_thread_join_cxx;
+}
 
 }  // namespace
 
@@ -76,22 +105,80 @@ std::string access_text(const heddle_event& event, const Execution& run, const C
     case HEDDLE_EVENT_write:
       return fmt::format("writes {}: {}", object, value);
     default:
+      if (event.after == event.value) return fmt::format("reads {}: {}, and leaves it so", object, value);
       return fmt::format("changes {} from {} to {}", object, value, value_text(event.after, event.size));
   }
+}
+
+std::string operation_text(const heddle_event& event, const std::string& object, const std::string& thread) {
+  const std::string name = object.empty() ? "" : " " + object;
+  if (event.kind == HEDDLE_EVENT_call) {
+    if (event.order == HEDDLE_CALL_frees) return fmt::format("frees the {} bytes at{}", event.size, name);
+    return fmt::format("{}{} ({} bytes, by a library function)",
+                       event.order == HEDDLE_CALL_reads ? "reads" : "writes", name, event.size);
+  }
+  if (event.kind < HEDDLE_EVENT_sync) return "fence";
+  const std::string kind = sync_name(event.kind - HEDDLE_EVENT_sync);
+  static const std::vector<std::pair<std::string_view, std::string_view>> kWords = {
+      {"mutex_lock", "locks"},
+      {"mutex_unlock", "unlocks"},
+      {"mutex_trylock", "tries to lock"},
+      {"mutex_timedlock", "tries to lock"},
+      {"cond_wait", "waits for"},
+      {"cond_timedwait", "waits for"},
+      {"cond_wait_cxx", "waits for"},
+      {"cond_signal", "signals"},
+      {"cond_broadcast", "signals all of"},
+      {"sem_wait", "waits for semaphore"},
+      {"sem_post", "posts semaphore"},
+      {"rwlock_rdlock", "locks for reading"},
+      {"rwlock_wrlock", "locks for writing"},
+      {"rwlock_unlock", "unlocks"},
+      {"spin_lock", "locks"},
+      {"spin_unlock", "unlocks"},
+      {"barrier_wait", "waits at barrier"},
+      {"thread_create", "creates a thread"},
+      {"thread_start_cxx", "creates a thread"},
+      {"thread_join", "joins"},
+      {"thread_join_cxx", "joins"},
+      {"thread_begin", "begins"},
+      {"thread_end", "ends"},
+      {"thread_cancel", "cancels"},
+      {"process_exit", "ends the process"}};
+  const auto word = std::ranges::find(kWords, kind, &std::pair<std::string_view, std::string_view>::first);
+  const std::string_view verb = word == kWords.end() ? std::string_view(kind) : word->second;
+  if (!thread.empty()) return fmt::format("{} thread {}", verb, thread);
+  if (kind.starts_with("thread_") || kind == "process_exit") return std::string(verb);
+  const bool tried = kind.find("try") != std::string::npos || kind.find("timed") != std::string::npos;
+  return fmt::format("{}{}{}", verb, name, tried && event.after != 0 ? ", in vain" : "");
 }
 
 std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names) {
   std::vector<StoryEvent> out;
   const SharedWords shared(run.kept_events);
+  // With store buffers a write may come long before others see it.
+  const bool all =
+      std::ranges::any_of(run.schedule.steps, [](const Step& step) { return step.kind == StepKind::flush; });
+  const auto text_of = [&](const heddle_event& event) -> std::string {
+    if (shared.has(event, all)) return access_text(event, run, names);
+    if (event.kind == HEDDLE_EVENT_call && event.order == HEDDLE_CALL_frees && shared.is_of_others(event))
+      return operation_text(event, object_name(event.address, run, names), "");
+    if (event.kind < HEDDLE_EVENT_sync || !is_told(event.kind - HEDDLE_EVENT_sync)) return "";
+    const uint32_t sync = event.kind - HEDDLE_EVENT_sync;
+    const bool joins = sync == HEDDLE_SYNC_thread_join || sync == HEDDLE_SYNC_thread_join_cxx;
+    const std::string thread = joins && event.second < run.schedule.threads.size()
+                                   ? run.schedule.threads[event.second].name.text()
+                                   : "";
+    return operation_text(event, object_name(event.address, run, names), thread);
+  };
   size_t event = 0;
   for (size_t step = 0; step < run.schedule.steps.size(); ++step) {
     if (run.schedule.steps[step].kind != StepKind::run) continue;
     const uint64_t count = run.schedule.steps[step].count;
     for (uint64_t i = 0; i < count && event < run.kept_events.size(); ++i, ++event) {
       const heddle_event& each = run.kept_events[event];
-      if (shared.has(each))
-        out.push_back(
-            {.step = step, .place = names.place_of_site(each.site), .what = access_text(each, run, names)});
+      if (std::string text = text_of(each); !text.empty())
+        out.push_back({.step = step, .place = names.place_of_site(each.site), .what = std::move(text)});
     }
   }
   return out;

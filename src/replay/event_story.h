@@ -15,8 +15,9 @@ struct StoryEvent {
   std::string what;  // "reads balance: 100"
 };
 
-// The accesses to memory that more than one thread accesses and one of them writes, in their order. Of runs
-// with ExecutionPlan::keep_events; of others nothing.
+// The accesses to memory that more than one thread accesses and that changes then, the end of blocks that
+// others have used, locks and what else threads wait for, in their order. Of runs with
+// ExecutionPlan::keep_events; of others nothing.
 std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names);
 
 // The variable that the event is about, or its address.
@@ -26,5 +27,8 @@ std::string object_name(uint64_t address, const Execution& run, const CodeNames&
 std::string value_text(uint64_t value, uint64_t size);
 // "reads balance: 100". Of an access.
 std::string access_text(const heddle_event& event, const Execution& run, const CodeNames& names);
+
+// "locks m", "signals c", "frees the 8 bytes at ...". Of all but accesses; `thread`: that it is about, if any.
+std::string operation_text(const heddle_event& event, const std::string& object, const std::string& thread);
 
 }  // namespace heddle

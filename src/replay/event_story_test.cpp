@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "abi/sync_kind.h"
 #include "replay/fake_names.h"
 
 namespace heddle {
@@ -40,6 +41,49 @@ TEST(EventStory, SeesAccessesOfDifferentSizesInOneWord) {
   run.schedule.steps = {Step::run(ThreadIndex(0), 1), Step::run(ThreadIndex(1), 1)};
   run.kept_events = {access(HEDDLE_EVENT_write, 0, 0x106, 1), access(HEDDLE_EVENT_read, 1, 0x108, 2)};
   EXPECT_EQ(event_story(run, FakeNames()).size(), 2u);
+}
+
+TEST(EventStory, LeavesOutWhatWasHandedOverOnce) {
+  Execution run;
+  run.schedule.steps = {Step::run(ThreadIndex(0), 2), Step::run(ThreadIndex(1), 2),
+                        Step::run(ThreadIndex(0), 1)};
+  run.kept_events = {access(HEDDLE_EVENT_write, 0, 0x100, 1), access(HEDDLE_EVENT_write, 0, 0x200, 1),
+                     access(HEDDLE_EVENT_read, 1, 0x100, 1), access(HEDDLE_EVENT_read, 1, 0x200, 1),
+                     access(HEDDLE_EVENT_write, 0, 0x200, 2)};
+  const std::vector<StoryEvent> story = event_story(run, FakeNames());
+  ASSERT_EQ(story.size(), 3u);
+  for (const StoryEvent& each : story) EXPECT_NE(each.what.find("0x200"), std::string::npos);
+  // With store buffers it may be seen late.
+  run.schedule.steps.push_back(Step::flush(ThreadIndex(0), 1));
+  EXPECT_EQ(event_story(run, FakeNames()).size(), 5u);
+}
+
+TEST(EventStory, TellsOfLocksAndOfBlocksThatOthersHaveUsed) {
+  Execution run;
+  run.schedule.steps = {Step::run(ThreadIndex(0), 5)};
+  const auto sync = [](heddle_sync_kind kind) {
+    return heddle_event{
+        .site = 1,
+        .thread = 0,
+        .kind = static_cast<uint8_t>(static_cast<unsigned>(HEDDLE_EVENT_sync) + static_cast<unsigned>(kind)),
+        .order = 0,
+        .drained = 0,
+        .address = 0x100};
+  };
+  heddle_event free = access(HEDDLE_EVENT_call, 0, 0x200, 0), own = access(HEDDLE_EVENT_call, 0, 0x300, 0);
+  free.order = own.order = HEDDLE_CALL_frees;
+  run.kept_events = {sync(HEDDLE_SYNC_mutex_lock), access(HEDDLE_EVENT_read, 1, 0x200, 1), free, own,
+                     sync(HEDDLE_SYNC_yield)};
+  const std::vector<StoryEvent> story = event_story(run, FakeNames());
+  ASSERT_EQ(story.size(), 2u);
+  EXPECT_EQ(story[0].what, "locks 0x100");
+  EXPECT_EQ(story[1].what, "frees the 4 bytes at 0x200");
+}
+
+TEST(EventStory, AnExchangeThatFailsLeavesWhatItReads) {
+  heddle_event event = access(HEDDLE_EVENT_update, 0, 0x100, 5);
+  event.after = 5;
+  EXPECT_EQ(access_text(event, {}, FakeNames()), "reads 0x100: 5, and leaves it so");
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ class FindingMaker {
       if (variable != variables_.end() && variable->second < out_.variables.size())
         out.variable = variable->second;
     } else {
-      out.text = operation_text(event, out.kind, out.object, threads_of(event));
+      out.text = operation_text(event, out.object, threads_of(event));
     }
     if (out.pending) out.text = "does not come to this: " + out.text;
     return out;

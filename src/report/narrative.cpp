@@ -228,42 +228,4 @@ std::string where(const FindingEvent& event) {
   return out;
 }
 
-std::string operation_text(const heddle_event& event, const std::string& kind, const std::string& object,
-                           const std::string& thread) {
-  const std::string name = object.empty() ? "" : " " + object;
-  if (event.kind == HEDDLE_EVENT_call) {
-    if (frees(event)) return fmt::format("frees the {} bytes at{}", event.size, name);
-    return fmt::format("{}{} ({} bytes, by a library function)", is_write(event) ? "writes" : "reads", name,
-                       event.size);
-  }
-  static const std::vector<std::pair<std::string_view, std::string_view>> kWords = {
-      {"mutex_lock", "locks"},
-      {"mutex_unlock", "unlocks"},
-      {"mutex_trylock", "tries to lock"},
-      {"cond_wait", "waits for"},
-      {"cond_timedwait", "waits for"},
-      {"cond_signal", "signals"},
-      {"cond_broadcast", "signals all of"},
-      {"sem_wait", "waits for semaphore"},
-      {"sem_post", "posts semaphore"},
-      {"rwlock_rdlock", "locks for reading"},
-      {"rwlock_wrlock", "locks for writing"},
-      {"rwlock_unlock", "unlocks"},
-      {"spin_lock", "locks"},
-      {"spin_unlock", "unlocks"},
-      {"barrier_wait", "waits at barrier"},
-      {"thread_create", "creates a thread"},
-      {"thread_join", "joins"},
-      {"thread_begin", "begins"},
-      {"thread_end", "ends"},
-      {"thread_cancel", "cancels"},
-      {"process_exit", "ends the process"}};
-  const auto word = std::ranges::find(kWords, kind, &std::pair<std::string_view, std::string_view>::first);
-  const std::string_view verb = word == kWords.end() ? std::string_view(kind) : word->second;
-  if (!thread.empty()) return fmt::format("{} thread {}", verb, thread);
-  if (kind.starts_with("thread_") || kind == "process_exit") return std::string(verb);
-  const bool tried = kind.find("try") != std::string::npos || kind.find("timed") != std::string::npos;
-  return fmt::format("{}{}{}", verb, name, tried && event.after != 0 ? ", in vain" : "");
-}
-
 }  // namespace heddle

@@ -12,10 +12,6 @@ namespace heddle {
 // Fills headline, explanation, advice, cycle and the texts of the pairs.
 void tell(FailureFinding& finding);
 
-// "locks m", "signals c"; `thread`: that it is about, if any.
-std::string operation_text(const heddle_event& event, const std::string& kind, const std::string& object,
-                           const std::string& thread);
-
 std::string_view pattern_name(Pattern pattern);  // "Atomicity violation"
 
 // "thread 0:1 (worker)"
