@@ -132,7 +132,7 @@ struct heddle_record_log {
   /* What the state held: filled in by heddle when it looked at the stopped process, and by a thread that may have been
    * cancelled anywhere, at its end. */
   uint32_t looked_at;
-  uint32_t pad;
+  uint32_t sync_order; /* 1: stamps are places in the order of synchronisation calls (HEDDLE_RECORD_OPTION_SYNC_ORDER) */
   uint64_t pending_path, pc;
   /* Over all of the file but this field and what checksums of chunks cover; written by heddle when the recording is
    * complete. 0: it did not come to that. */
@@ -188,6 +188,9 @@ enum heddle_record_tag {
  * A stamp is a varint: time stamp counter minus that of the stamp before it in this log (begin_tsc at first), divided
  * by HEDDLE_RECORD_STAMP_UNIT; the reader multiplies it: what it gets is less than a unit too early. */
 #define HEDDLE_RECORD_STAMP_UNIT 32
+/* With HEDDLE_RECORD_OPTION_SYNC_ORDER a stamp is a number instead, times the unit: of all stamps of the process, one
+ * that was taken later has a greater one. The first of a log counts from 0. One counter for all threads, which each
+ * stamp adds to by an atomic operation: the one exception from the ground rule. */
 
 /* ---- the file `process` */
 enum heddle_record_failure { /* struct heddle_record_process, failure */
@@ -238,6 +241,7 @@ struct heddle_record_file {
 #define HEDDLE_RECORD_OPTION_CHAOS 2ull
 #define HEDDLE_RECORD_OPTION_TSO 4ull
 #define HEDDLE_RECORD_OPTION_PSO 8ull
+#define HEDDLE_RECORD_OPTION_SYNC_ORDER 32ull /* only with CLOCK */
 #define HEDDLE_RECORD_OPTION_NO_INPUTS 16ull /* bytes that calls wrote are not kept: as many zeros stand for them */
 
 /* The folder of the recording is handed to the program in this variable; without it nothing is recorded. Nor is

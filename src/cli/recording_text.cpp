@@ -59,6 +59,7 @@ std::string options_text(const RecordingInfo& info) {
   const RecordingOptions& options = info.options;
   std::string out = fmt::format("policy {}", options.policy);
   if (!options.clock) out += ", no clock";
+  if (options.sync_order) out += ", order of synchronisation";
   if (!options.inputs) out += ", no inputs";
   if (options.chaos) out += fmt::format(", chaos with seed {}", options.seed);
   if (options.memory_model != "sc") out += ", memory model " + options.memory_model;

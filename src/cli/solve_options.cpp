@@ -26,10 +26,45 @@ void add_solve_options(CLI::App& verb, SolveOptions& options) {
   verb.add_option("--program", options.program, "The executable, when it is not where it was recorded");
 }
 
-std::string clock_use_text(const ClockUse& use) {
-  if (!use.clocks) return "without the recorded clocks";
-  return use.slack > kClockSlack ? fmt::format("with the recorded clocks to within {} ticks", use.slack)
-                                 : "with the recorded clocks";
+namespace {
+
+std::string_view kind_of_stamps(const Trace& trace) {
+  return trace.sync_order ? "order of synchronisation" : "clocks";
+}
+
+// Where a bound lies: the first event behind it, or the last before it.
+std::string bound_text(const Trace& trace, const ClockBound& bound) {
+  const ThreadTrace& thread = trace.threads[bound.thread];
+  const auto place = [&](const Event& event) {
+    const auto text = trace.instruction_texts.find(thread.places[event.place].instruction);
+    return text == trace.instruction_texts.end() ? std::string(text_of(event.kind)) : text->second;
+  };
+  const auto behind = std::ranges::find(thread.events, bound.time, &Event::tsc_low);
+  if (behind != thread.events.end()) return fmt::format("thread {} began {}", thread.name, place(*behind));
+  const auto before =
+      std::ranges::find(thread.events.rbegin(), thread.events.rend(), bound.time, &Event::tsc_high);
+  return fmt::format("thread {} ended {}", thread.name, before == thread.events.rend() ? "?" : place(*before));
+}
+
+}  // namespace
+
+std::string clock_use_text(const Trace& trace, const ClockUse& use) {
+  const std::string_view kind = kind_of_stamps(trace);
+  if (!use.clocks) return fmt::format("without the recorded {}", kind);
+  if (use.doubted.empty()) return fmt::format("with the recorded {}", kind);
+  return fmt::format("with the recorded {} but for {}, which contradict{} the rest", kind,
+                     counted(use.doubted.size(), "stamp"), use.doubted.size() == 1 ? "s" : "");
+}
+
+std::vector<std::string> doubted_texts(const Trace& trace, const ClockUse& use) {
+  std::vector<std::string> out;
+  for (const ClockBound& bound : use.doubted) out.push_back("when " + bound_text(trace, bound));
+  return out;
+}
+
+std::string_view facts_name(const Trace& trace, const ClockUse& use) {
+  if (!use.clocks) return "none";
+  return trace.sync_order ? "sync-order" : "clocks";
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/verb.h"
 #include "solve/problem.h"
@@ -18,7 +19,11 @@ struct SolveOptions {
 // But for --memory-model, whose default differs.
 void add_solve_options(CLI::App& verb, SolveOptions& options);
 
-// "with the recorded clocks", or as exactly as they were taken.
-std::string clock_use_text(const ClockUse& use);
+// "with the recorded clocks", "with the recorded order of synchronisation but for 2 stamps, ...".
+std::string clock_use_text(const Trace& trace, const ClockUse& use);
+// Of each stamp that is doubted: "when thread 0.1 began bank.c:12 main".
+std::vector<std::string> doubted_texts(const Trace& trace, const ClockUse& use);
+// Whose facts are used, for programs: clocks, sync-order or none.
+std::string_view facts_name(const Trace& trace, const ClockUse& use);
 
 }  // namespace heddle

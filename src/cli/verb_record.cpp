@@ -25,8 +25,8 @@ struct Options {
   uint64_t seed = 1;
   unsigned cores = 2;
   std::string buffer;
-  bool emulate = false, snapshot = false, chaos = false, no_clock = false, keep_passing = false,
-       no_inputs = false;
+  bool emulate = false, snapshot = false, chaos = false, no_clock = false, sync_order = false,
+       keep_passing = false, no_inputs = false;
   bool no_sequences = false, no_locks = false;
   std::vector<std::string> command;
 };
@@ -38,6 +38,11 @@ Result<void> set_mode(const Options& given, RecordingOptions& recording) {
   if ((given.snapshot || !given.buffer.empty()) && (given.mode != "pt" || given.emulate))
     return Error{.what = "--snapshot and --buffer go with --mode pt on the hardware only",
                  .next = "add --mode pt, and leave out --emulate",
+                 .exit = ExitCode::usage};
+  if (given.sync_order && (given.mode != "paths" || given.no_clock))
+    return Error{.what = "--sync-order goes with --mode paths only, and not with --no-clock",
+                 .why = "it takes the place of the time stamps of such recordings",
+                 .next = "leave one of them out",
                  .exit = ExitCode::usage};
   if (given.mode == "paths" || given.mode == "pt" || given.mode == "core") return {};
   if (given.mode != "flow")
@@ -77,6 +82,7 @@ Result<RecordRequest> request_of(const Options& given) {
   recording.memory_model = given.memory_model;
   HEDDLE_TRY(set_mode(given, recording));
   recording.clock = !given.no_clock;
+  recording.sync_order = given.sync_order;
   recording.chaos = given.chaos;
   recording.inputs = !given.no_inputs;
   recording.seed = given.seed;
@@ -291,6 +297,9 @@ void add_record(VerbSet& verbs) {
   verb->add_option("--cores", options->cores, "With --emulate: how many virtual cores (default 2)")
       ->check(CLI::Range(1, 64));
   verb->add_flag("--no-clock", options->no_clock, "Without time stamps");
+  verb->add_flag(
+      "--sync-order", options->sync_order,
+      "The exact order of synchronisation calls instead of time stamps; adds an atomic operation to each");
   verb->add_option(
       "--keep", options->keep,
       "Keep the last part of each thread's log only: so much of its path and of its data (64K, 64M, ...)");

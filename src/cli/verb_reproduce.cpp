@@ -41,7 +41,8 @@ struct Recorded {
 
 // Records runs with disturbed timing until one fails; nothing if none does.
 Result<std::optional<fs::path>> record_failure(const Options& given, ProgressLine& line) {
-  RecordRequest request{.command = given.what, .output_to_error = true, .runs = given.runs};
+  RecordRequest request{
+      .command = given.what, .output_to_error = true, .hold_output = true, .runs = given.runs};
   request.recording.chaos = true;
   if (!given.solve.memory_model.empty() && given.solve.memory_model != "sc") {
     request.recording.chaos = false;
@@ -57,6 +58,7 @@ Result<std::optional<fs::path>> record_failure(const Options& given, ProgressLin
         fmt::format("recording: {}, {}", counted(state.runs, "run"), duration_text(state.elapsed)));
   }));
   line.clear();
+  fmt::print(stderr, "{}", result.output);
   if (result.unwritten) return *result.unwritten;
   if (result.end != RecordResult::End::failure) {
     fmt::print(stderr, "heddle: {}no failure in {}\n",
@@ -144,8 +146,9 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
     Json statistics = Json::object();
     for (const auto& [name, number] : attempt.answer.statistics) statistics[name] = number;
     attempts.push_back({{"memory_model", text_of(attempt.model)},
-                        {"clocks", attempt.clocks.clocks},
-                        {"clock_slack", attempt.clocks.slack},
+                        {"facts", facts_name(recorded.trace, attempt.clocks)},
+                        {"doubted", doubted_texts(recorded.trace, attempt.clocks)},
+                        {"explanation", attempt.explanation},
                         {"verdict", text_of(attempt.answer.verdict)},
                         {"seconds", static_cast<double>(attempt.solving.count()) / 1000},
                         {"switches", attempt.answer.switches},
@@ -175,9 +178,10 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
           {"schedule", output.empty() ? Json() : Json(output)}};
 }
 
-void print_attempts(const ReproduceResult& result) {
+void print_attempts(const ReproduceResult& result, const Trace& trace) {
   for (const ReproduceAttempt& attempt : result.attempts) {
-    fmt::print(stderr, "  {}, {}: {}", text_of(attempt.model), clock_use_text(attempt.clocks),
+    if (!attempt.explanation.empty()) fmt::print(stderr, "  if {},\n", attempt.explanation);
+    fmt::print(stderr, "  {}, {}: {}", text_of(attempt.model), clock_use_text(trace, attempt.clocks),
                attempt.answer.verdict == SolveVerdict::found ? "an order" : text_of(attempt.answer.verdict));
     if (!attempt.answer.why.empty()) fmt::print(stderr, " ({})", attempt.answer.why);
     fmt::print(stderr, " after {}", duration_text(attempt.solving));
@@ -197,6 +201,7 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
   if (attempt.model != options.models.front())
     fmt::print(stderr, "  under {}: proved impossible under {}, so store buffers have their part in it\n",
                text_of(attempt.model), text_of(options.models.front()));
+  if (!attempt.explanation.empty()) fmt::print(stderr, "  found by trying: {}\n", attempt.explanation);
   const SolveAnswer& answer = attempt.answer;
   fmt::print(stderr, "  {} and {}{}; an order was found in {}\n", counted(measures.preemptions, "preemption"),
              measures.switches == 1 ? "1 switch" : fmt::format("{} switches", measures.switches),
@@ -239,7 +244,7 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
     default:
       fmt::print(stderr, "heddle: {}\n", interrupted() ? "interrupted" : "undecided");
   }
-  print_attempts(result);
+  print_attempts(result, recorded.trace);
   if (recorded.statistics.mismatches != 0)
     fmt::print(stderr, "  computed otherwise than recorded in {}, so the trace is not exact: {}\n",
                counted(recorded.statistics.mismatches, "place"), recorded.statistics.first_mismatch);
@@ -251,7 +256,16 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
 std::vector<std::string> assumptions(const ReproduceResult& result, const Recorded& recorded,
                                      const ReproduceOptions& options) {
   std::vector<std::string> out;
-  if (result.attempts.back().clocks.clocks) out.emplace_back("The recorded clocks were taken for facts.");
+  const ClockUse& clocks = result.attempts.back().clocks;
+  if (clocks.clocks)
+    out.push_back(fmt::format("The recorded {} taken for {}.",
+                              recorded.trace.sync_order ? "order of synchronisation was" : "clocks were",
+                              recorded.trace.sync_order ? "a fact" : "facts"));
+  if (!result.attempts.back().explanation.empty())
+    out.push_back(fmt::format("No run showed the failure by what threads did to memory alone; tried was: {}.",
+                              result.attempts.back().explanation));
+  for (const std::string& stamp : doubted_texts(recorded.trace, clocks))
+    out.push_back("Not taken for a fact, since it contradicts the rest: " + stamp + ".");
   if (result.attempts.back().model != options.models.front())
     out.push_back(fmt::format("Proved impossible under {}, so store buffers have their part in it.",
                               text_of(options.models.front())));

@@ -10,6 +10,7 @@
 #include "cli/trace_input.h"
 #include "driver/recording_summary.h"
 #include "replay/interrupt.h"
+#include "solve/doubted_clocks.h"
 #include "solve/engines.h"
 #include "solve/smt_engine.h"
 #include "trace/trace_file.h"
@@ -58,8 +59,8 @@ Json to_json(const Problem& problem, const SolveAnswer& answer, double seconds) 
   for (const auto& [name, number] : answer.statistics) statistics[name] = number;
   return {{"verdict", text_of(answer.verdict)},
           {"memory_model", text_of(problem.model)},
-          {"clocks", problem.clocks},
-          {"clock_slack", problem.clock_slack},
+          {"facts", facts_name(*problem.trace, problem.clock_use())},
+          {"doubted", doubted_texts(*problem.trace, problem.clock_use())},
           {"seconds", seconds},
           {"preemptions", answer.preemptions},
           {"switches", answer.switches},
@@ -71,7 +72,8 @@ Json to_json(const Problem& problem, const SolveAnswer& answer, double seconds) 
 
 void print_answer(const Problem& problem, const SolveAnswer& answer, double seconds, const Options& given,
                   const CommonOptions& common) {
-  const std::string facts = problem.clocks ? " " + clock_use_text({problem.clocks, problem.clock_slack}) : "";
+  const ClockUse use = problem.clock_use();
+  const std::string facts = use.clocks ? " " + clock_use_text(*problem.trace, use) : "";
   if (answer.verdict == SolveVerdict::found && !common.quiet)
     fmt::print("{}", order_text(*problem.trace, problem.model, answer.order,
                                 given.all ? answer.order.size() : kShownItems));
@@ -89,6 +91,8 @@ void print_answer(const Problem& problem, const SolveAnswer& answer, double seco
     case SolveVerdict::undecided:
       fmt::print(stderr, "heddle: undecided after {:.2f} s: {}\n", seconds, answer.why);
   }
+  for (const std::string& stamp : doubted_texts(*problem.trace, use))
+    fmt::print(stderr, "  not taken for a fact: {}\n", stamp);
   if (common.verbose)
     for (const auto& [name, number] : answer.statistics) fmt::print(stderr, "  {}: {}\n", name, number);
 }
@@ -105,10 +109,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     return Error{.what = "there is no failure to explain",
                  .where = given.file,
                  .next = "heddle record --runs 1000 --chaos -- APP"};
-  std::vector<ClockUse> uses = clock_uses(!given.solve.no_clocks);
-  if (given.core_facts) uses = {{.clocks = true, .slack = UINT64_MAX}};  // no stamp is that far from another
   Problem problem{.trace = &trace, .model = rules.memory_model};
-  problem.use(uses.front());
+  if (given.core_facts)
+    problem.use({.clocks = true, .slack = UINT64_MAX, .doubted = {}});  // no stamp is that far from another
+  else if (!given.solve.no_clocks)
+    problem.use(all_clocks(trace));
   if (!given.smt_lib.empty()) {
     const std::string formula = HEDDLE_TRY(smt_lib(problem, given.preemptions));
     HEDDLE_TRY(write_file(given.smt_lib, formula));
@@ -120,11 +125,17 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                                                       : HEDDLE_TRY(parse_duration(given.solve.time)));
   if (!given.solve.improve.empty()) limits.improve = HEDDLE_TRY(parse_duration(given.solve.improve));
   limits.progress = [&](const std::string& text) { line.show_now_and_then(text); };
-  SolveAnswer answer;
-  for (const ClockUse& use : uses) {
+  SolveAnswer answer = engine->solve(problem, limits);
+  if (answer.verdict == SolveVerdict::impossible && problem.clocks && !given.core_facts) {
+    line.show("looking for stamps that contradict each other");
+    const DoubtedClocks doubted = find_doubted_clocks(problem, limits);
+    ClockUse use;
+    if (doubted.end == DoubtedClocks::End::some) {
+      use = problem.clock_use();
+      use.doubted = doubted.bounds;
+    }
     problem.use(use);
     answer = engine->solve(problem, limits);
-    if (answer.verdict != SolveVerdict::impossible) break;
   }
   if (answer.verdict == SolveVerdict::impossible && !trace.exact) {
     answer.verdict = SolveVerdict::undecided;

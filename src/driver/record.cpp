@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/version.h"
 #include "driver/flow_replay.h"
+#include "driver/held_output.h"
 #include "driver/input_tee.h"
 #include "driver/record_inputs.h"
 #include "driver/recording_summary.h"
@@ -135,11 +136,14 @@ class Recorder {
     std::optional<InputTee> tee;
     if (info.options.inputs && is_stream(input))
       tee.emplace(HEDDLE_TRY(InputTee::start(input, made.path() / kInputFile)));
+    std::optional<HeldOutput> held;
+    if (options_.hold_output) held.emplace(made.path());
     const RunEnd end = HEDDLE_TRY(run_recorded({.executable = program_.variant(),
                                                 .command = options_.command,
                                                 .folder = made.path(),
                                                 .input = tee ? tee->reader() : options_.input,
                                                 .output_to_error = options_.output_to_error,
+                                                .output = held ? held->descriptor() : -1,
                                                 .hang_timeout = hang_timeout(),
                                                 .deadline = deadline_,
                                                 .fixed_addresses = info.options.flow},
@@ -153,6 +157,7 @@ class Recorder {
     const bool last = is_last(end);
     const bool keep = info.failure || end.kind == RunEnd::Kind::interrupted || (last && options_.keep_passing);
     if (keep) {
+      if (held) result_.output = held->text();
       if (info.options.inputs && is_ordinary(input))
         if (const auto kept = keep_standard_input(input, begin, made.path()); !kept)
           info.notes.push_back("standard input is not kept: " + kept.error().what);

@@ -20,6 +20,7 @@ struct RecordRequest {
   std::filesystem::path output;  // empty: NAME.rec, NAME.1.rec, ... in the current folder
   int input = -1;                // standard input of each run; -1: heddle's own
   bool output_to_error = false;  // the program's standard output goes where errors go
+  bool hold_output = false;      // what it writes to either is held back (RecordResult::output)
   uint64_t runs = 1;
   std::optional<std::chrono::milliseconds> time;
   bool keep_passing = false;  // the last run's recording is kept too when it did not fail
@@ -37,6 +38,7 @@ struct RecordResult {
   RecordState state;
   RecordingInfo info;            // of the last run
   std::filesystem::path folder;  // where its recording is; empty: it was not kept
+  std::string output;  // hold_output: what the run wrote whose recording was kept; of much the last part
   std::optional<Error>
       unwritten;  // what could not be written of it, such as for want of space: the logs are there
 };

@@ -68,6 +68,7 @@ class Child {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != parent) ::_exit(127);
       bool ready = !spec.output_to_error || ::dup2(2, 1) == 1;
+      if (spec.output >= 0) ready = ready && ::dup2(spec.output, 1) == 1 && ::dup2(spec.output, 2) == 2;
       if (spec.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE);
       if (!spec.working_folder.empty()) ready = ready && ::chdir(spec.working_folder.c_str()) == 0;
       if (spec.no_output) {

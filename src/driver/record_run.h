@@ -23,6 +23,7 @@ struct RunSpec {
   std::filesystem::path folder;      // of the recording; absolute
   int input = -1;                    // standard input, read from its start; -1: heddle's own
   bool output_to_error = false;      // standard output goes where errors go
+  int output = -1;                   // what it writes to both goes there instead; -1: to heddle's own
   std::optional<std::chrono::milliseconds> hang_timeout;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   // The same addresses in each run: no randomisation, and an environment of the same size whatever the folder

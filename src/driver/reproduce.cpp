@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include "driver/order_guide.h"
+#include "driver/other_explanations.h"
 #include "replay/interrupt.h"
+#include "solve/doubted_clocks.h"
 #include "solve/reads_from.h"
 
 namespace heddle {
@@ -11,6 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+constexpr unsigned kOrdersOfOthers = 2;  // that are tried of each other explanation
 
 std::string what_happened(const Execution& run) {
   switch (run.outcome) {
@@ -43,14 +47,11 @@ class Reproducer {
   Result<ReproduceResult> run() {
     for (const MemoryModel model : options_.models) {
       rules_.memory_model = model;
-      for (const ClockUse& use : clock_uses(options_.clocks)) {
-        // More slack makes it no easier: only what it may have made impossible is tried again with more.
-        if (use.slack > kClockSlack && result_.attempts.back().answer.verdict != SolveVerdict::impossible)
-          continue;
-        if (HEDDLE_TRY(attempt(use))) return finished();
-      }
+      if (options_.clocks && HEDDLE_TRY(attempt_with_clocks())) return finished();
+      if (HEDDLE_TRY(attempt({}, options_.orders))) return finished();
       if (result_.end != ReproduceResult::End::impossible) break;
     }
+    if (result_.end != ReproduceResult::End::impossible || !trace_.exact) HEDDLE_TRY(explain_otherwise());
     return finished();
   }
 
@@ -65,9 +66,48 @@ class Reproducer {
     return std::move(result_);
   }
 
-  // Whether that was the end.
-  Result<bool> attempt(const ClockUse& use) {
+  // With all of them; if that is impossible, with all but those that contradict each other. Whether that was
+  // the end.
+  Result<bool> attempt_with_clocks() {
+    ClockUse use = all_clocks(trace_);
+    if (HEDDLE_TRY(attempt(use, options_.orders))) return true;
+    if (result_.attempts.back().answer.verdict != SolveVerdict::impossible) return false;
+    events_.progress("looking for stamps that contradict each other");
     Problem problem{.trace = &trace_, .model = rules_.memory_model};
+    problem.use(use);
+    SolveLimits limits{.deadline = deadline_, .stop = &interrupt_flag(), .jobs = options_.jobs};
+    if (deadline_) limits.deadline = Clock::now() + (*deadline_ - Clock::now()) / 4;
+    const DoubtedClocks doubted = find_doubted_clocks(problem, limits);
+    if (interrupted()) return true;
+    if (doubted.end != DoubtedClocks::End::some) return false;
+    use.doubted = doubted.bounds;
+    return attempt(use, options_.orders);
+  }
+
+  // What is tried here says nothing about the recording if it is no result.
+  Result<void> explain_otherwise() {
+    const ReproduceResult::End end = result_.end;
+    OtherExplanations others(trace_, failure_);
+    while (const std::optional<Explanation> other = others.next()) {
+      if (interrupted() || (deadline_ && Clock::now() >= *deadline_)) return {};
+      events_.progress("trying whether " + other->text);
+      now_ = &*other;
+      ClockUse use;
+      if (options_.clocks) use = all_clocks(trace_);
+      const bool ended =
+          HEDDLE_TRY(attempt(use, kOrdersOfOthers)) || (use.clocks && HEDDLE_TRY(attempt({}, kOrdersOfOthers)));
+      now_ = nullptr;
+      if (ended) return {};
+      result_.end = end;
+    }
+    return {};
+  }
+
+  const Trace& trace() const { return now_ != nullptr ? now_->trace : trace_; }
+
+  // Whether that was the end.
+  Result<bool> attempt(const ClockUse& use, unsigned orders) {
+    Problem problem{.trace = &trace(), .model = rules_.memory_model};
     problem.use(use);
     const Clock::time_point begin = Clock::now();
     SolveLimits limits{.deadline = deadline_, .stop = &interrupt_flag(), .jobs = options_.jobs};
@@ -75,8 +115,9 @@ class Reproducer {
     if (use.clocks && deadline_) limits.deadline = begin + (*deadline_ - begin) / 2;
     limits.improve = options_.improve;
     limits.progress = events_.progress;
-    for (unsigned order = 0; order < options_.orders; ++order) {
+    for (unsigned order = 0; order < orders; ++order) {
       ReproduceAttempt attempt{.model = problem.model, .clocks = use};
+      if (now_ != nullptr) attempt.explanation = now_->text;
       const Clock::time_point from = Clock::now();
       attempt.answer = engine_.solve(problem, limits);
       attempt.solving = std::chrono::duration_cast<milliseconds>(Clock::now() - from);
@@ -96,7 +137,11 @@ class Reproducer {
 
   // Whether that was the end; else the order is refuted.
   Result<bool> follow(Problem& problem, ReproduceAttempt& attempt) {
-    const OrderGuide order = HEDDLE_TRY(guide_of(trace_, attempt.answer.order));
+    OrderGuide order = HEDDLE_TRY(guide_of(trace(), attempt.answer.order));
+    if (now_ != nullptr && now_->last) {
+      order.guide.steps.push_back({.thread = *now_->last, .target = HEDDLE_TARGET_end});
+      order.items.push_back(attempt.answer.order.empty() ? 0 : attempt.answer.order.size() - 1);
+    }
     events_.progress("replaying");
     Execution run = HEDDLE_TRY(
         executor_.execute({.guide = &order.guide, .rules = rules_, .fresh = true, .keep_schedule = true}));
@@ -155,7 +200,8 @@ class Reproducer {
   Engine& engine_;
   Executor& executor_;
   const ReproduceOptions& options_;
-  RunRules rules_;  // with the memory model that is tried
+  RunRules rules_;                    // with the memory model that is tried
+  const Explanation* now_ = nullptr;  // that is tried; null: what the trace says
   const ReproduceEvents& events_;
   std::optional<Clock::time_point> deadline_;
   ReproduceResult result_;

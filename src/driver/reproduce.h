@@ -2,9 +2,11 @@
 //
 // The trace of the recording becomes a problem; an engine finds an order of its events; a controlled run
 // follows the order. Only a run that fails as the recorded one did is a result. What the clocks of the
-// recording say is used at first: it leaves little to search. It is an assumption, so without a result it is
-// dropped. A run that does something else refutes its order and all that read the same (solve/reads_from.h):
-// the next one is tried. What is impossible under one memory model is tried under the next.
+// recording say is used at first: it leaves little to search. It is an assumption: stamps that contradict each
+// other are dropped (solve/doubted_clocks.h), and without a result all are. A run that does something else
+// refutes its order and all that read the same (solve/reads_from.h): the next one is tried. What is impossible
+// under one memory model is tried under the next. If no run fails, what else may have led to the failure is
+// tried (other_explanations.h).
 #pragma once
 
 #include <chrono>
@@ -37,6 +39,7 @@ struct ReproduceOptions {
 struct ReproduceAttempt {
   MemoryModel model = MemoryModel::sc;
   ClockUse clocks;
+  std::string explanation;  // of other_explanations.h that was tried; empty: what the trace says
   SolveAnswer answer;
   std::chrono::milliseconds solving{};
   std::string replay;  // of a found order: why the run is no result; empty: it is

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "solve/ordering.h"
+#include "trace/trace_fixture.h"
+
 namespace heddle {
 namespace {
 
@@ -70,29 +73,54 @@ TEST(Reproduce, WithoutTimeForTheNextOrderItIsUndecided) {
   EXPECT_EQ(result->attempts[1].answer.why, "the time was over");
 }
 
-// It is possible only if the clocks may be wrong by much; then it takes too long.
-class ClocksMissByMuch : public Engine {
+// Notes with which stamps it is asked.
+class NotingEngine : public Engine {
  public:
-  std::string_view name() const override { return "clocks"; }
-  SolveAnswer solve(const Problem& problem, const SolveLimits&) override {
-    uses.emplace_back(problem.clocks, problem.clock_slack);
-    const bool strict = problem.clocks && problem.clock_slack < kLargeClockSlack;
-    return {.verdict = strict ? SolveVerdict::impossible : SolveVerdict::undecided};
+  std::string_view name() const override { return "noting"; }
+  SolveAnswer solve(const Problem& problem, const SolveLimits& limits) override {
+    uses.emplace_back(problem.clocks, problem.doubted.size());
+    return engine_->solve(problem, limits);
   }
-  std::vector<std::pair<bool, uint64_t>> uses;
+  std::vector<std::pair<bool, size_t>> uses;
+
+ private:
+  std::unique_ptr<Engine> engine_ = make_ordering_engine();
 };
 
-TEST(Reproduce, AssumptionsAboutClocksAreDroppedOneByOne) {
-  Trace trace;
-  trace.threads.emplace_back();
-  trace.failure.kind = FailurePredicate::Kind::reached;
-  NothingRuns executor;
-  ClocksMissByMuch engine;
-  const Result<ReproduceResult> result = reproduce(trace, {}, engine, executor, {}, {});
+TEST(Reproduce, StampsThatContradictAreDroppedBeforeAllAre) {
+  TraceBuilder program(2);
+  program.trace.threads[0].name = "0";
+  program.trace.threads[1].name = "0.1";
+  const auto at = [&](uint32_t thread, uint32_t event, uint64_t from, uint64_t to) {
+    program.trace.threads[thread].events[event].tsc_low = from;
+    program.trace.threads[thread].events[event].tsc_high = to;
+  };
+  at(0, program.write(0, 0x1000, 1), 100'000, 110'000);
+  at(0, program.write(0, 0x1008, 1), 120'000, 130'000);
+  ExprPool& pool = program.pool(1);
+  program.require(1, pool.binary(ExprOp::eq, program.read(1, 0x1000), pool.constant(1, 32)));
+  at(1, 0, 40'000, 50'000);
+  program.trace.failure = {.kind = FailurePredicate::Kind::reached, .thread = 1};
+  EverythingPasses executor;
+  NotingEngine engine;
+  const Result<ReproduceResult> result = reproduce(program.trace, {}, engine, executor, {.orders = 1}, {});
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->end, ReproduceResult::End::undecided);
-  using Uses = std::vector<std::pair<bool, uint64_t>>;
-  EXPECT_EQ(engine.uses, (Uses{{true, kClockSlack}, {true, kLargeClockSlack}, {false, 0}}));
+  EXPECT_EQ(result->end, ReproduceResult::End::not_reproduced);
+  using Uses = std::vector<std::pair<bool, size_t>>;
+  ASSERT_GE(engine.uses.size(), 3U);
+  EXPECT_EQ(Uses(engine.uses.begin(), engine.uses.begin() + 3), (Uses{{true, 0}, {true, 1}, {false, 0}}));
+  ASSERT_GE(result->attempts.size(), 3U);
+  EXPECT_EQ(result->attempts[2].explanation, "");
+  EXPECT_EQ(result->attempts[0].answer.verdict, SolveVerdict::impossible);
+  EXPECT_EQ(result->attempts[1].answer.verdict, SolveVerdict::found);
+}
+
+// Numbers are exact, and nothing is left open between them.
+TEST(Reproduce, TheOrderOfSynchronisationHasNoSlack) {
+  Trace trace;
+  EXPECT_EQ(all_clocks(trace).slack, kClockSlack);
+  trace.sync_order = true;
+  EXPECT_EQ(all_clocks(trace).slack, 0U);
 }
 
 }  // namespace

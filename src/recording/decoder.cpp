@@ -36,7 +36,7 @@ ThreadDecoder::ThreadDecoder(const Program& program, const RecordPlan& plan, con
       visitor_(visitor),
       evaluator_(plan.known()),
       path_(log.path()),
-      entries_(log.data(), log.has_clock(), log.head().begin_tsc),
+      entries_(log.data(), log.has_clock(), log.first_stamp()),
       codes_(program.function_count()),
       interruptions_(std::move(interruptions)) {
   await_interruption();

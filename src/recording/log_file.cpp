@@ -112,6 +112,10 @@ Result<void> LogFile::read_head() {
     report(offsetof(heddle_record_log, looked_at), "neither looked at nor not");
     head_.looked_at = 0;
   }
+  if (head_.sync_order > 1) {
+    report(offsetof(heddle_record_log, sync_order), "stamps are neither times nor numbers");
+    head_.sync_order = 0;
+  }
   return {};
 }
 

@@ -38,6 +38,8 @@ class LogFile {
   // magic is 0 if the thread was stopped before it had written it.
   const heddle_record_log& head() const { return head_; }
   std::string thread() const;  // "0.1"
+  // What the first stamp of the data counts from.
+  uint64_t first_stamp() const { return head_.sync_order != 0 ? 0 : head_.begin_tsc; }
   bool has_clock() const { return !data_.chunks.empty() && data_.chunks.front().begin_tsc != 0; }
 
   const std::vector<Damage>& damage() const { return damage_; }

@@ -22,6 +22,7 @@ static_assert(sizeof(heddle_record_process) <= HEDDLE_RECORD_FILES_OFFSET);
 uint64_t option_bits(const RecordingOptions& options) {
   uint64_t bits = 0;
   if (options.clock) bits |= HEDDLE_RECORD_OPTION_CLOCK;
+  if (options.clock && options.sync_order) bits |= HEDDLE_RECORD_OPTION_SYNC_ORDER;
   if (options.chaos) bits |= HEDDLE_RECORD_OPTION_CHAOS;
   if (options.memory_model == "tso") bits |= HEDDLE_RECORD_OPTION_TSO;
   if (options.memory_model == "pso") bits |= HEDDLE_RECORD_OPTION_PSO;

@@ -112,10 +112,15 @@ Json file_json(const RecordedFile& file) {
 }
 
 Json options_json(const RecordingOptions& options) {
-  return {{"policy", options.policy}, {"memory_model", options.memory_model},
-          {"clock", options.clock},   {"chaos", options.chaos},
-          {"inputs", options.inputs}, {"seed", options.seed},
-          {"keep", options.keep},     {"hang_timeout_ms", options.hang_timeout_ms}};
+  return {{"policy", options.policy},
+          {"memory_model", options.memory_model},
+          {"clock", options.clock},
+          {"chaos", options.chaos},
+          {"inputs", options.inputs},
+          {"seed", options.seed},
+          {"keep", options.keep},
+          {"hang_timeout_ms", options.hang_timeout_ms},
+          {"sync_order", options.sync_order}};
 }
 
 // Reads the fields of one object. The first problem is kept and everything after it reads as nothing, so that a
@@ -128,6 +133,7 @@ class Fields {
   }
 
   const std::string& problem() const { return *problem_; }
+  bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
 
   std::string text(const char* key) const {
     const Json* value = find(key);
@@ -292,6 +298,7 @@ RecordingOptions read_options(const Fields& fields) {
   return {.policy = fields.text("policy"),
           .memory_model = fields.text("memory_model"),
           .clock = fields.flag("clock"),
+          .sync_order = fields.has("sync_order") && fields.flag("sync_order"),  // not in older ones
           .chaos = fields.flag("chaos"),
           .inputs = fields.flag("inputs"),
           .seed = fields.number<uint64_t>("seed"),

@@ -84,6 +84,7 @@ struct RecordingOptions {
   std::string policy = "standard";
   std::string memory_model = "sc";
   bool clock = true;
+  bool sync_order = false;  // stamps are places in the order of synchronisation calls
   bool chaos = false;
   bool inputs = true;
   uint64_t seed = 0;             // of the disturbances

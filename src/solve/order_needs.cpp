@@ -8,9 +8,11 @@ namespace {
 // Of one thread: how many of its events must be done at a time, since one of them ended before it.
 class EndsOfThread {
  public:
-  explicit EndsOfThread(const std::vector<Event>& events) {
+  EndsOfThread(const Problem& problem, uint32_t thread) {
+    const std::vector<Event>& events = problem.trace->threads[thread].events;
     for (uint32_t i = 0; i < events.size(); ++i)
-      if (events[i].tsc_high != 0) ends_.push_back({events[i].tsc_high, i + 1});
+      if (events[i].tsc_high != 0 && !problem.is_doubted({.time = events[i].tsc_high, .thread = thread}))
+        ends_.push_back({events[i].tsc_high, i + 1});
     std::ranges::sort(ends_, {}, &End::time);
     for (size_t i = 1; i < ends_.size(); ++i) ends_[i].events = std::max(ends_[i].events, ends_[i - 1].events);
   }
@@ -34,7 +36,7 @@ OrderNeeds::OrderNeeds(const Problem& problem) : begins_(problem.trace->threads.
   const std::vector<ThreadTrace>& threads = problem.trace->threads;
   std::vector<EndsOfThread> ends;
   if (problem.clocks)
-    for (const ThreadTrace& thread : threads) ends.emplace_back(thread.events);
+    for (uint32_t t = 0; t < threads.size(); ++t) ends.emplace_back(problem, t);
   std::vector<OrderFact> facts = problem.facts;
   std::ranges::sort(facts, {}, &OrderFact::after);
   auto fact = facts.begin();
@@ -46,7 +48,8 @@ OrderNeeds::OrderNeeds(const Problem& problem) : begins_(problem.trace->threads.
       for (; fact != facts.end() && fact->after == EventRef{t, e}; ++fact)
         wanted[fact->before.thread] = std::max(wanted[fact->before.thread], fact->before.event + 1);
       const uint64_t low = threads[t].events[e].tsc_low;
-      const uint64_t over = low > problem.clock_slack ? low - problem.clock_slack : 0;
+      const bool is_doubted = problem.is_doubted({.time = low, .thread = t});
+      const uint64_t over = low > problem.clock_slack && !is_doubted ? low - problem.clock_slack : 0;
       for (uint32_t other = 0; other < ends.size(); ++other)
         if (other != t && over != 0) wanted[other] = std::max(wanted[other], ends[other].events_before(over));
       for (uint32_t other = 0; other < threads.size(); ++other) {

@@ -9,6 +9,7 @@
 // impossible: it is tried again without (D6).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -45,20 +46,28 @@ using ReadsFrom = std::vector<ReadSource>;
 
 // Ticks by which a stamp may miss what was done beside it. A processor reads its clock ahead of loads that
 // still wait for their data, and what it stores is seen by others only when it leaves the store buffer: a few
-// hundred ticks, seldom more. So stamps are first taken to be right but for that; if this leaves no order, for
-// much more; then not at all.
-inline constexpr uint64_t kClockSlack = 1024, kLargeClockSlack = 16 * kClockSlack;
+// hundred ticks, seldom more. So stamps are taken to be right but for that.
+inline constexpr uint64_t kClockSlack = 1024;
 
-// Which of the recorded clocks' facts are assumed.
+// A limit (Event::tsc_low or tsc_high) of the events of a thread.
+struct ClockBound {
+  uint64_t time = 0;
+  uint32_t thread = 0;
+
+  friend auto operator<=>(const ClockBound&, const ClockBound&) = default;
+};
+
+// Which of the recorded stamps' facts are assumed: all but those of the bounds that are doubted
+// (solve/doubted_clocks.h).
 struct ClockUse {
   bool clocks = false;
   uint64_t slack = 0;
+  std::vector<ClockBound> doubted;  // growing
 };
 
-// In the order in which they are tried: less is assumed each time.
-inline std::vector<ClockUse> clock_uses(bool has_clocks) {
-  if (!has_clocks) return {{}};
-  return {{.clocks = true, .slack = kClockSlack}, {.clocks = true, .slack = kLargeClockSlack}, {}};
+// All of them, if the recording has any. Stamps that are numbers (record --sync-order) are exact.
+inline ClockUse all_clocks(const Trace& trace) {
+  return {.clocks = true, .slack = trace.sync_order ? 0 : kClockSlack, .doubted = {}};
 }
 
 struct Problem {
@@ -67,6 +76,7 @@ struct Problem {
   // An event whose tsc_high and the slack are not above another's tsc_low comes before it (both not 0).
   bool clocks = false;
   uint64_t clock_slack = 0;
+  std::vector<ClockBound> doubted;  // growing; those say nothing
   std::vector<OrderFact> facts;
   std::vector<ReadsFrom> refuted;  // no order with all sources of one of these (solve/reads_from.h)
 
@@ -75,12 +85,17 @@ struct Problem {
   void use(const ClockUse& use) {
     clocks = use.clocks;
     clock_slack = use.slack;
+    doubted = use.doubted;
     std::erase_if(facts, [](const OrderFact& fact) { return fact.origin == OrderFact::Origin::core; });
     if (!use.clocks || model == MemoryModel::pso) return;
     for (const OrderOnCore& order : trace->core_order)
       facts.push_back({.before = {order.before_thread, order.before},
                        .after = {order.after_thread, order.after},
                        .origin = OrderFact::Origin::core});
+  }
+  ClockUse clock_use() const { return {.clocks = clocks, .slack = clock_slack, .doubted = doubted}; }
+  bool is_doubted(const ClockBound& bound) const {
+    return !doubted.empty() && std::ranges::binary_search(doubted, bound);
   }
   const Event& event(EventRef ref) const { return trace->threads[ref.thread].events[ref.event]; }
 };

@@ -44,11 +44,12 @@ class Pass {
   Pass(const SymbolicInput& input, CodeCache& code, const SymbolicMachine::Known& known, Ends& ends,
        unsigned jobs)
       : input_(input), code_(code), known_(known), ends_(ends), jobs_(jobs), runs_(input.logs.size()) {
-    for (const RecordedThreadLog& each : input.logs)
-      lives_.push_back({.maker = maker_of(each.name),
-                        .handle = each.log.head().tls,
-                        .begin = each.log.head().begin_tsc,
-                        .end = each.log.head().end_tsc});
+    for (const RecordedThreadLog& each : input.logs) {
+      const heddle_record_log& head = each.log.head();
+      // Beside stamps that are no times only whether it has ended counts.
+      const uint64_t end = head.sync_order != 0 ? std::min<uint64_t>(head.end_tsc, 1) : head.end_tsc;
+      lives_.push_back({.maker = maker_of(each.name), .handle = head.tls, .begin = head.begin_tsc, .end = end});
+    }
   }
 
   void run() {
@@ -370,6 +371,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       event_counts.push_back(static_cast<uint32_t>(run.machine->trace.events.size()));
     }
     trace.core_order = core_orders(stays, event_counts);
+    trace.sync_order = input.info.options.sync_order;
     for (size_t i = 0; i < pass.runs().size(); ++i) {
       ThreadRun& run = pass.runs()[i];
       if (!run.error.empty())

@@ -80,12 +80,13 @@ struct Event {
       0;                 // how many events of its kind the thread had at this instruction, this one included,
                          // as controlled runs count them (replay/guide.h); 0: those have no such event
   uint64_t address = 0;  // of the access or object; of create, join: index of the thread in Trace::threads
-  Expr address_expression{};           // if the address depends on what was read (policy paths); 64 bits
-  uint64_t object = 0;                 // the range of addresses it lies in then: begins here,
-  uint64_t object_size = 0;            // so long; 0: not known
-  Expr value{};                        // write, update: what is written
-  uint64_t second = 0;                 // wait: the mutex; init: the count; others as their kind says
-  uint64_t tsc_low = 0, tsc_high = 0;  // the event happened between (0: no limit known)
+  Expr address_expression{};  // if the address depends on what was read (policy paths); 64 bits
+  uint64_t object = 0;        // the range of addresses it lies in then: begins here,
+  uint64_t object_size = 0;   // so long; 0: not known
+  Expr value{};               // write, update: what is written
+  uint64_t second = 0;        // wait: the mutex; init: the count; others as their kind says
+  // The event happened between these times (0: no limit known). Trace::sync_order: numbers instead.
+  uint64_t tsc_low = 0, tsc_high = 0;
 
   friend bool operator==(const Event&, const Event&) = default;
 };
@@ -198,6 +199,7 @@ struct Trace {
   std::vector<ThreadTrace> threads;     // creators before what they created
   std::map<uint64_t, uint8_t> initial;  // bytes of shared memory before the first event; missing: 0
   std::vector<OrderOnCore> core_order;  // a fact for SC and TSO: stores leave the core in their order
+  bool sync_order = false;  // events' limits are places in the recorded order of synchronisation, not times
   std::vector<Approximation> approximations;
   bool exact = true;  // but for these. Else values or accesses may be wrong, and nothing is proved by them
   FailurePredicate failure;

@@ -137,6 +137,7 @@ void fields(auto& archive, auto& trace)
   archive(trace.policy);
   map_fields(archive, trace.initial);
   archive.list(trace.core_order, kFields);
+  archive(trace.sync_order);
   archive.list(trace.approximations, kFields);
   archive(trace.exact);
   archive(trace.failure.kind);

@@ -18,7 +18,7 @@
 
 namespace heddle {
 
-inline constexpr uint32_t kTraceVersion = 4;
+inline constexpr uint32_t kTraceVersion = 5;
 
 Result<void> save_trace(const Trace& trace, const fs::path& path);
 Result<Trace> load_trace(const fs::path& path);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The whole way, on racing programs (test/model/racing_programs): those that fail in one of a few runs are reproduced and replayed.
 
-    check_racing.py [--policy P] [--runs N] [--times N] [--jobs N] [--verbose] SCRATCH FIRST-LAST
+    check_racing.py [--policy P] [--sync-order] [--runs N] [--times N] [--jobs N] [--verbose] SCRATCH FIRST-LAST
 
 "impossible" is always wrong: the failure did happen. Others than "reproduced" are told, and counted: at most --most may be left.
 """
@@ -22,6 +22,7 @@ def main():
     parser.add_argument("scratch")
     parser.add_argument("seeds", metavar="FIRST-LAST")
     parser.add_argument("--policy", default="standard")
+    parser.add_argument("--sync-order", action="store_true", help="record with it")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--time", type=int, default=20, help="for solving, in seconds")
@@ -35,7 +36,7 @@ def main():
     for job in batches.jobs(options.seeds, check_programs.Job):
         executable = checker.build(job)
         for name, arguments in job.runs:
-            verdict, text, kind = check_reproduce.attempt(executable, arguments, name, ["--policy", options.policy, "--chaos"], options)
+            verdict, text, kind = check_reproduce.attempt(executable, arguments, name, ["--policy", options.policy, "--chaos", *(["--sync-order"] if options.sync_order else [])], options)
             verdicts[verdict] += 1
             if options.verbose or verdict not in ("reproduced", "unseen"):
                 print(f"{name} ({executable} {arguments[0]}): {verdict}: {kind} {text}", flush=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The whole way, on test/programs: record runs until one fails, reproduce that failure from the recording, replay its schedule.
 
-    check_reproduce.py [--folder F] [--level -O1] [--models sc,tso,pso] [--policy P] [--runs N] [--times N] [--least N] [--jobs N] [--verbose] SCRATCH
+    check_reproduce.py [--folder F] [--level -O1] [--models sc,tso,pso] [--policy P] [--sync-order] [--runs N] [--times N] [--least N] [--jobs N] [--verbose] SCRATCH
                        [PATTERN...]
 
 A recording is another one each time, and not every one can be reproduced yet: at least as many as --least says (default: all that fail) must be.
@@ -45,10 +45,11 @@ def attempt(executable, arguments, name, how, options):
         answer = json.loads(result.stdout)
     except ValueError:
         return "wrong", f"{' '.join(command)}: exit code {result.returncode}: {result.stderr[-600:].strip()}", ""
-    attempts = "; ".join(f"{a['memory_model']} {'with' if a['clocks'] else 'without'} clocks: {a['verdict']} {a['seconds']} s {a['why']} {a['replay']}" for a in answer["attempts"])
-    if answer["verdict"] == "reproduced" and not answer["attempts"][-1]["clocks"] and any(a["verdict"] == "impossible" and a["clocks"]
-                                                                                         for a in answer["attempts"][-2:]):
-        return "wrong", f"the clocks exclude what happened: {attempts}", ""
+    attempts = "; ".join(f"{a['memory_model']} facts {a['facts']}{' but ' + str(a['doubted']) if a['doubted'] else ''}: {a['verdict']} {a['seconds']} s {a['why']} {a['replay']}" for a in answer["attempts"])
+    last = answer["attempts"][-1]
+    if answer["verdict"] == "reproduced" and (last["doubted"] or (last["facts"] == "none" and any(a["verdict"] == "impossible" and a["facts"] != "none"
+                                                                                                 for a in answer["attempts"][-2:]))):
+        return "wrong", f"the facts exclude what happened: {attempts}", ""
     if answer["verdict"] != "reproduced":
         return answer["verdict"], f"{answer['recorded_failure']}: {attempts} ({answer['events']} events, {answer['approximations']} approximations)", ""
     replayed = run(["heddle", "replay", "-q", "--times", str(options.times), schedule], 120)
@@ -80,7 +81,7 @@ def check(program, number, options):
     built = run(command, 120)
     if built.returncode != 0:
         return "wrong", f"does not compile: {' '.join(command)}\n{built.stderr[-500:]}"
-    how = ["--policy", options.policy, "--chaos"] if program.model == "sc" else ["--memory-model", program.model]
+    how = ["--policy", options.policy, "--chaos"] + (["--sync-order"] if options.sync_order else []) if program.model == "sc" else ["--memory-model", program.model]
     verdict, text, kind = attempt(executable, program.args, base, how, options)
     if verdict == "reproduced" and kind != program.failure and kind not in program.also:
         return "wrong", f"reproduced {kind}, the program's failure is {program.failure}"
@@ -97,6 +98,7 @@ def main():
     parser.add_argument("--level", help="of optimisation: -O1 (default: each another one)")
     parser.add_argument("--models", default="sc,tso,pso")
     parser.add_argument("--policy", default="standard")
+    parser.add_argument("--sync-order", action="store_true", help="record with it")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--least", type=int, help="how many must be reproduced")

@@ -55,6 +55,7 @@ def trace(options, executable, name, arguments):
     recording = os.path.join(options.scratch, name + ".rec")
     shutil.rmtree(recording, ignore_errors=True)
     how = ["--variant", "record-order" + ("" if options.policy == "standard" else "-" + options.policy), "--memory-model", "tso"] if options.order else []
+    how += ["--sync-order"] if options.sync_order else []
     subprocess.run(["heddle", "record", "-q", "--policy", options.policy, *how, "--keep-passing", "--hang-timeout", "5s", "-o", recording, "--",
                     executable, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
     command = [tool("order_oracle" if options.order else "trace_of"), recording]
@@ -85,6 +86,7 @@ def main():
     for name in ("programs", "torture", "semantics", "kept"):
         parser.add_argument("--" + name, action="store_true")
     parser.add_argument("--order", action="store_true", help="compare with the order that really happened")
+    parser.add_argument("--sync-order", action="store_true", help="record with it; with --order, the stamps' order is compared instead of values")
     parser.add_argument("--all", action="store_true", help="also those that are known not to be exact")
     parser.add_argument("--seeds", default="")
     parser.add_argument("--racing", default="", metavar="FIRST-LAST")

@@ -29,7 +29,7 @@ static uint8_t* put_reference(struct rt_log* log, uint8_t* to, uint64_t address)
 }
 
 static uint8_t* put_stamp(struct rt_log* log, uint8_t* to) {
-  const uint64_t now = rt_tsc();
+  const uint64_t now = RT_UNLIKELY(rt.sync_order) ? rt_next_in_order() : rt_tsc();
   const uint64_t units = now > log->last_stamp ? (now - log->last_stamp) / HEDDLE_RECORD_STAMP_UNIT : 0;
   log->last_stamp += units * HEDDLE_RECORD_STAMP_UNIT;
   return rt_varint(to, units);

@@ -403,6 +403,10 @@ void rt_open_log(struct rt_log* log, struct rt_thread* thread, uint32_t level) {
   memcpy(head->name, thread->name, sizeof head->name);
   head->tid = thread->tid;
   head->begin_tsc = log->last_stamp = rt_tsc();
+  if (rt.sync_order) {
+    head->sync_order = 1;
+    log->last_stamp = 0;
+  }
   head->state = (uint64_t)(uintptr_t)&log->saved;
   head->stack_low = thread->stack_low;
   head->stack_high = thread->stack_high;

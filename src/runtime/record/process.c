@@ -77,6 +77,7 @@ static void begin_process(void) {
   struct heddle_record_process* const process = find_folder() ? map_process() : NULL;
   if (process == NULL || process->begin_tsc != 0) return; /* else: a program that a recorded one started */
   rt.clock = (process->options & HEDDLE_RECORD_OPTION_CLOCK) != 0;
+  rt.sync_order = rt.clock && (process->options & HEDDLE_RECORD_OPTION_SYNC_ORDER) != 0;
   rt.chaos = (process->options & HEDDLE_RECORD_OPTION_CHAOS) != 0;
   rt.no_inputs = (process->options & HEDDLE_RECORD_OPTION_NO_INPUTS) != 0;
   rt.pso = (process->options & HEDDLE_RECORD_OPTION_PSO) != 0;

@@ -126,6 +126,7 @@ struct rt_globals {
   struct heddle_record_process* process; /* null: nothing is recorded */
   char folder[RT_PATH_SIZE];
   bool clock, chaos, no_inputs;
+  bool sync_order;    /* stamps are places in the order of synchronisation calls (sync_order.c) */
   bool buffered, pso; /* stores wait in buffers (buffers.c); under PSO, not TSO */
   bool forked;        /* this is the child of a fork */
   bool blocks;        /* every block is logged: the variants for tests */
@@ -194,6 +195,9 @@ uint64_t rt_wide_string_size(const wchar_t* text, uint64_t limit);
  * there is nothing to read. Without a file (a mapping of fresh memory) nothing is. */
 uint64_t rt_size_in_file(int fd, int64_t offset, uint64_t size);
 bool rt_by_reference(const void* at, uint64_t size, uint32_t source_kind, uint64_t source, int64_t offset);
+
+/* sync_order.c */
+uint64_t rt_next_in_order(void);
 
 /* chaos.c */
 uint64_t rt_next_random(uint64_t* state);
