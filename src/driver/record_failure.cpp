@@ -42,6 +42,7 @@ heddle_result told_result(const heddle_record_process& told, const ProcessStatus
     }
     if (told.failure == HEDDLE_RECORD_signal_failure) {
       result.outcome = told.signal == SIGABRT ? HEDDLE_OUTCOME_abort : HEDDLE_OUTCOME_signal;
+      if (told.signal == SIGSEGV || told.signal == SIGBUS) set_text(result, told.text);
       return result;
     }
   }

@@ -43,13 +43,20 @@ BlockPlace place_of(const llvm::BasicBlock& block) {
 
 class LineCollector : public PathVisitor {
  public:
-  LineCollector(const Program& program, uint64_t limit) : program_(program), limit_(limit) {}
+  // At most `limit` lines, the last ones (0: all), of the first `blocks` blocks.
+  LineCollector(const Program& program, uint64_t limit, uint64_t blocks)
+      : program_(program), limit_(limit), left_(blocks) {}
 
   void enter_function(FunctionId, EnteredBy) override { ++depth_; }
   void leave_function(FunctionId, LeftBy) override { depth_ -= depth_ > 0 ? 1 : 0; }
-  void block(BlockId id) override { add(line_of(id)); }
+  void block(BlockId id) override {
+    if (left_ == 0) return;
+    --left_;
+    add(line_of(id));
+  }
   void repeated_blocks(std::span<const BlockId> round, uint64_t times) override {
-    if (round.empty() || times == 0) return;
+    if (round.empty() || times == 0 || left_ == 0) return;
+    left_ -= std::min(left_, round.size() * times);
     PathLine line = line_of(round.front());
     line.blocks = round.size();
     line.times = times;
@@ -85,7 +92,7 @@ class LineCollector : public PathVisitor {
   }
 
   const Program& program_;
-  uint64_t limit_;
+  uint64_t limit_, left_;
   size_t depth_ = 0;
   std::vector<std::optional<BlockPlace>> places_ =
       std::vector<std::optional<BlockPlace>>(program_.block_count());
@@ -100,7 +107,7 @@ std::string end_text(const DecodeEnd& end, const LogFile& log) {
     case DecodeEnd::Kind::in_call:
       return "the thread was in a call that leaves the program";
     case DecodeEnd::Kind::stopped:
-      return "the thread was here";
+      return end.text.empty() ? "the thread was here" : "nothing more is in the log: " + end.text;
     case DecodeEnd::Kind::begins_late:
       return "the beginning of the log was not kept, so it cannot be followed";
     case DecodeEnd::Kind::trouble:
@@ -180,14 +187,25 @@ Json ThreadPath::to_json() const {
 
 Result<ThreadPath> thread_path(const RecordedCode& code, const fs::path& file, uint64_t limit) {
   const LogFile log = HEDDLE_TRY(LogFile::open(file));
-  LineCollector collector(*code.program, limit);
-  ThreadDecoder decoder(*code.program, *code.plan, log, collector,
-                        jumps_out_of_handlers(*code.program, *code.plan, file));
-  const DecodeEnd end = decoder.run();
-  ThreadPath path = std::move(collector).take();
+  const auto follow = [&](LineCollector& collector) {
+    return ThreadDecoder(*code.program, *code.plan, log, collector,
+                         jumps_out_of_handlers(*code.program, *code.plan, file))
+        .run();
+  };
+  std::optional<LineCollector> collector(std::in_place, *code.program, limit, UINT64_MAX);
+  const DecodeEnd end = follow(*collector);
+  uint64_t blocks = end.blocks;
+  // Code that goes on for ever and writes nothing (a recursion without an end) was followed until the decoder
+  // gave up: what is shown ends with what is certain.
+  if (end.kind == DecodeEnd::Kind::stopped && !end.text.empty()) {
+    blocks = end.certain_blocks;
+    collector.emplace(*code.program, limit, blocks);
+    follow(*collector);
+  }
+  ThreadPath path = std::move(*collector).take();
   path.thread = log.thread();
   path.level = log.head().level;
-  path.blocks = end.blocks;
+  path.blocks = blocks;
   path.end = end_text(end, log);
   return path;
 }

@@ -15,6 +15,8 @@
 namespace heddle {
 namespace {
 
+constexpr std::string_view kStackOverflow = "stack overflow";  // as the runtimes tell it
+
 std::string one_line(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '\n' || c == '\r' ? ' ' : c;
@@ -132,6 +134,8 @@ std::string headline(const Failure& f) {
   if (kind == "assert") return fmt::format("assertion failed: {}", f.text);
   if (kind == "abort") return f.text.empty() ? "abort() was called" : "abort() was called: " + f.text;
   if (kind == "exception") return fmt::format("uncaught exception: {}", f.text);
+  if (kind == "segv" && f.text == kStackOverflow)
+    return fmt::format("stack overflow: access to {}, behind the end of the thread's stack", f.address);
   if (kind == "segv") return fmt::format("segmentation fault: access to {}", f.address);
   if (kind == "bus") return fmt::format("bus error: access to {}", f.address);
   if (kind == "fpe") return "arithmetic fault (SIGFPE): a division by zero, most likely";

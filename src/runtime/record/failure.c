@@ -46,6 +46,15 @@ static void wait_until_seen(struct heddle_record_process* process) {
   }
 }
 
+/* Was the access one behind the end of the thread's stack? The kernel keeps a gap of a megabyte free below that
+ * of the main thread; others have a page or more that cannot be accessed, which libc counts as part of the
+ * stack. */
+static bool stack_overflown(const struct rt_thread* self, int number, const siginfo_t* information) {
+  if (self == NULL || (number != SIGSEGV && number != SIGBUS) || information->si_code <= 0) return false;
+  const uint64_t address = (uint64_t)(uintptr_t)information->si_addr, gap = 1 << 20, guard = 65536;
+  return address + gap >= self->stack_low && address < self->stack_low + guard;
+}
+
 void rt_publish_failure(struct rt_thread* self, int number, const siginfo_t* information, const void* context) {
   static _Atomic bool claimed;
   struct heddle_record_process* const process = rt.process;
@@ -65,6 +74,7 @@ void rt_publish_failure(struct rt_thread* self, int number, const siginfo_t* inf
   process->failure = HEDDLE_RECORD_signal_failure;
   if (self != NULL) {
     memcpy(process->thread, self->name, sizeof process->thread);
+    if (stack_overflown(self, number, information)) strcpy(process->text, "stack overflow");
     if (number == SIGABRT && self->failure != HEDDLE_RECORD_no_failure) {
       process->failure = self->failure;
       memcpy(process->text, self->text, sizeof process->text);

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <threads.h>
@@ -139,7 +140,11 @@ static void find_main_stack(struct rt_thread* self) {
   RT_SYS4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
   self->stack_high = ((uint64_t)(uintptr_t)__libc_stack_end | (HEDDLE_RECORD_PAGE - 1)) + 1;
   const uint64_t size = limit.rlim_cur < 1ull << 40 ? limit.rlim_cur : 1ull << 30;
-  self->stack_low = self->stack_high - size;
+  /* Arguments and environment stand above and count too; the last of them is the name of the program. */
+  const char* const last = (const char*)getauxval(AT_EXECFN);
+  const uint64_t top =
+      last != NULL ? ((uint64_t)(uintptr_t)(last + strlen(last)) | (HEDDLE_RECORD_PAGE - 1)) + 1 : 0;
+  self->stack_low = (top > self->stack_high ? top : self->stack_high) - size;
 }
 
 void rt_begin_unseen_thread(void) {
