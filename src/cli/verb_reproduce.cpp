@@ -10,6 +10,7 @@
 #include "cli/report_output.h"
 #include "cli/schedule_story.h"
 #include "cli/solve_options.h"
+#include "driver/changed_inputs.h"
 #include "driver/record.h"
 #include "driver/recorded_trace.h"
 #include "driver/reproduce.h"
@@ -168,6 +169,7 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
           {"events", events},
           {"shared_accesses", recorded.trace.shared_accesses},
           {"approximations", recorded.trace.approximations.size()},
+          {"changed_inputs", changed_inputs(recorded.info, recorded.folder)},
           {"attempts", std::move(attempts)},
           {"failure", reproduced ? confirmation.best.failure->to_json() : Json()},
           {"match", result.matched == FailureMatch::same ? "same"
@@ -299,6 +301,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   const Recorded recorded = HEDDLE_TRY(load(folder, given));
   const ReproduceOptions options = HEDDLE_TRY(reproduce_options(given, recorded.info));
   ControlSetup setup = HEDDLE_TRY(setup_recording(recorded.info, recorded.folder, given.solve.program));
+  if (!common.quiet && !common.json) {
+    line.clear();
+    for (const std::string& input : changed_inputs(recorded.info, recorded.folder))
+      fmt::print(stderr, "heddle: {}\n", input);
+  }
   HEDDLE_TRY(set_input(setup.launch, given.input));
   ProgramExecutor executor(*setup.program, setup.launch);
   std::string output = given.output;

@@ -14,6 +14,7 @@
 #include "runtime/record/runtime.h"
 
 #define PROBE 64
+#define LARGEST_NAMED (16 << 20) /* of files that are named when they are opened */
 #define NO_FILE UINT32_MAX
 
 /* Is what is in memory what the file has at `offset`? */
@@ -52,6 +53,7 @@ static uint32_t new_file(int fd, const struct stat* status) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   const long length = RT_SYS4(SYS_readlinkat, AT_FDCWD, link, entry.path, sizeof entry.path);
   if (length <= 0 || length >= (long)sizeof entry.path || entry.path[0] != '/') return NO_FILE;
+  if (strncmp(entry.path, "/proc/", 6) == 0 || strncmp(entry.path, "/sys/", 5) == 0) return NO_FILE;
   if (rt.process->files >= HEDDLE_RECORD_MAX_FILES) return NO_FILE;
   const uint32_t number = __atomic_fetch_add(&rt.process->files, 1, __ATOMIC_RELAXED);
   return number < HEDDLE_RECORD_MAX_FILES && write_entry(number, &entry) ? number : NO_FILE;
@@ -64,15 +66,28 @@ static uint32_t number_of(struct rt_log* log, int fd, const struct stat* status)
       known->modified_ns == status->st_mtim.tv_nsec)
     return known->number;
   const uint32_t number = new_file(fd, status);
-  if (number != NO_FILE)
-    *known = (struct rt_known_file){.device = status->st_dev,
-                                    .inode = status->st_ino,
-                                    .modified_s = status->st_mtim.tv_sec,
-                                    .modified_ns = status->st_mtim.tv_nsec,
-                                    .size = (uint64_t)status->st_size,
-                                    .number = number,
-                                    .used = true};
+  if (number == NO_FILE) return number;
+  rt_begin_entry();
+  *known = (struct rt_known_file){.device = status->st_dev,
+                                  .inode = status->st_ino,
+                                  .modified_s = status->st_mtim.tv_sec,
+                                  .modified_ns = status->st_mtim.tv_nsec,
+                                  .size = (uint64_t)status->st_size,
+                                  .number = number,
+                                  .used = true};
+  rt_end_entry(log);
   return number;
+}
+
+static bool only_read(int fd, struct stat* status) {
+  if (RT_SYS2(SYS_fstat, fd, status) != 0 || !S_ISREG(status->st_mode) || status->st_nlink == 0) return false;
+  const long flags = RT_SYS2(SYS_fcntl, fd, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+}
+
+void rt_note_file(int fd) {
+  struct stat status;
+  if (only_read(fd, &status) && status.st_size <= LARGEST_NAMED) number_of(rt_now, fd, &status);
 }
 
 /* Where the range begins in its file. Of a stream without ftello(), which takes the stream's lock: what was
@@ -99,9 +114,7 @@ bool rt_by_reference(const void* at, uint64_t size, uint32_t source_kind, uint64
   const FILE* const stream = source_kind == HEDDLE_SOURCE_stream ? (const FILE*)(uintptr_t)source : NULL;
   const int fd = stream != NULL ? stream->_fileno : (int)source;
   struct stat status;
-  if (RT_SYS2(SYS_fstat, fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink == 0) return false;
-  const long flags = RT_SYS2(SYS_fcntl, fd, F_GETFL);
-  if (flags < 0 || (flags & O_ACCMODE) != O_RDONLY) return false;
+  if (!only_read(fd, &status)) return false;
   const int64_t begin = begin_of(source_kind, fd, stream, size, offset);
   if (begin < 0 || (uint64_t)begin + size > (uint64_t)status.st_size) return false;
   if (!same(fd, at, (uint64_t)begin) ||

@@ -194,6 +194,8 @@ uint64_t rt_wide_string_size(const wchar_t* text, uint64_t limit);
 /* How much of a range that begins at `offset` of a file is inside the file: a mapping may go beyond it, where
  * there is nothing to read. Without a file (a mapping of fresh memory) nothing is. */
 uint64_t rt_size_in_file(int fd, int64_t offset, uint64_t size);
+/* A file that was opened, and may be read, is one of the program's inputs. */
+void rt_note_file(int fd);
 bool rt_by_reference(const void* at, uint64_t size, uint32_t source_kind, uint64_t source, int64_t offset);
 
 /* sync_order.c */
