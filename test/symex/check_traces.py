@@ -30,8 +30,6 @@ from recorded_run import Wrong  # noqa: E402
 
 # Programs of which the interpreter does not compute everything yet: a promise that libstdc++ fulfils by itself when its thread ends.
 NOT_EXACT = {"futures"}
-# Besides, in the order that really happened, of which some of that shows only there.
-NOT_EXACT_IN_ORDER = {"segv_stack_overflow_cycle", "order_key_destructor_registry"}
 # Besides, under --policy paths: where what is written at unknown addresses of strings, nodes and counters, a block of unknown size, or a pointer that
 # a library gave, defeats it.
 NOT_EXACT_BY_PATHS = {"alone_at_first", "containers", "lines_of_a_file", "list_of_all_grows"}
@@ -97,7 +95,7 @@ def main():
     options = parser.parse_args()
     options.scratch = os.path.abspath(options.scratch)
     os.makedirs(options.scratch, exist_ok=True)
-    left_out = set() if options.all else NOT_EXACT | NOT_EXACT_IN_ORDER if options.order else NOT_EXACT
+    left_out = set() if options.all else NOT_EXACT
     jobs = [job for job in check_programs.collect(options) if job.name.removesuffix("_fixed") not in left_out]
     if options.kept:
         jobs += [job for job in kept_jobs() if options.policy != "paths" or options.all or job.name.rsplit("-", 1)[0] not in NOT_EXACT_BY_PATHS]

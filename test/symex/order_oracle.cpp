@@ -101,6 +101,7 @@ class Oracle {
   Oracle(const Trace& trace, std::vector<HappenedAccesses> accesses)
       : trace_(trace), accesses_(std::move(accesses)) {
     for (uint32_t t = 0; t < trace.threads.size(); ++t) {
+      ends_.push_back(end_of(t));
       std::vector<uint64_t>& times = times_.emplace_back(trace.threads[t].events.size());
       // What waits for others is as late as it can be: it has happened when the thread is known to have gone
       // on.
@@ -133,7 +134,7 @@ class Oracle {
     }
     std::string stuck;
     for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
-      if (execution.next_event(t) == trace_.threads[t].events.size()) continue;
+      if (execution.next_event(t) == ends_[t]) continue;
       const Evaluation refused = *execution.refusal({.thread = t, .event = execution.next_event(t)});
       stuck += fmt::format("nothing is possible any more: {}\n", refused.text(trace_));
     }
@@ -158,8 +159,20 @@ class Oracle {
     return found == accesses_[thread].end() ? nullptr : &found->second;
   }
 
-  // Nobody comes between the events of a step, so it begins when the first of them happened that was logged: what a
-  // copy reads from the thread's own memory may be long after the access before.
+  // A thread that was stopped with the process has entered its last block, and need not have come to the last
+  // accesses of it. (A trace has them: whoever reaches the failure must not need them.)
+  uint32_t end_of(uint32_t thread) const {
+    const std::vector<Event>& all = trace_.threads[thread].events;
+    auto end = static_cast<uint32_t>(all.size());
+    if (end == 0 || all.back().kind == EventKind::exit) return end;
+    uint32_t missing = end;
+    for (; end > 0 && is_access(all[end - 1].kind) && entry_of(thread, end - 1) == nullptr; --end)
+      if (all[end - 1].occurrence != 0) missing = end - 1;
+    return missing;
+  }
+
+  // Nobody comes between the events of a step, so it begins when the first of them happened that was logged:
+  // what a copy reads from the thread's own memory may be long after the access before.
   void join_steps(uint32_t thread, std::vector<uint64_t>& times) const {
     for (uint32_t e = static_cast<uint32_t>(times.size()); e-- > 1;)
       if (entry_of(thread, e - 1) == nullptr && event(thread, e - 1).step == event(thread, e).step &&
@@ -197,8 +210,7 @@ class Oracle {
   std::optional<OrderItem> next(const TraceExecution& execution) const {
     std::vector<std::pair<uint64_t, uint32_t>> waiting;
     for (uint32_t t = 0; t < trace_.threads.size(); ++t)
-      if (execution.next_event(t) < trace_.threads[t].events.size())
-        waiting.emplace_back(times_[t][execution.next_event(t)], t);
+      if (execution.next_event(t) < ends_[t]) waiting.emplace_back(times_[t][execution.next_event(t)], t);
     std::ranges::sort(waiting);
     std::optional<OrderItem> first;
     for (const auto& [time, t] : waiting) {
@@ -258,6 +270,7 @@ class Oracle {
   const Trace& trace_;
   std::vector<HappenedAccesses> accesses_;
   std::vector<std::vector<uint64_t>> times_;  // growing, by thread
+  std::vector<uint32_t> ends_;                // how many of a thread's events happened
   std::string problem_;
 };
 
