@@ -229,16 +229,12 @@ void Behaviour::note_use(uint32_t thread, uint64_t address, uint64_t size) {
   const uint64_t first = resource_of_memory(address), last = resource_of_memory(address + size - 1);
   for (uint64_t resource = first; resource <= last; ++resource) {
     const uint64_t neighbour = resource ^ 1;  // in its word
-    const bool joined = neighbour >= first && neighbour <= last;
-    Words& word = words_.try_emplace(resource, Words{.thread = thread}).first->second;
-    word.joined |= joined;
-    if (word.thread != thread && word.thread != kShared) share(resource);
+    words_.try_emplace(resource, Words{.thread = thread}).first->second.joined |=
+        neighbour >= first && neighbour <= last;
   }
-  // Both are known now.
   for (uint64_t resource = first; resource <= last; ++resource) {
-    const auto neighbour = words_.find(resource ^ 1);
-    if (neighbour != words_.end() && neighbour->second.joined && neighbour->second.thread == kShared)
-      share(resource);
+    const Words& word = words_.at(resource);
+    if (word.thread != thread || (word.joined && words_.at(resource ^ 1).thread != thread)) share(resource);
   }
 }
 
@@ -307,6 +303,8 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
       return add(resource_of_object(operation.address), true);
     case HEDDLE_SYNC_key_create:
       add_memory(out, operation.address, 4, true);
+      return add(resource_of_object(kTableOfKeys), true);
+    case HEDDLE_SYNC_key_delete:
       return add(resource_of_object(kTableOfKeys), true);
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:

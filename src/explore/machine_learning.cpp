@@ -98,6 +98,7 @@ std::string OperationalMachine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_thread_testcancel:  // who cancels is not covered
     case HEDDLE_SYNC_thread_setcancel:
     case HEDDLE_SYNC_key_create:
+    case HEDDLE_SYNC_key_delete:
     case HEDDLE_SYNC_key_get:
     case HEDDLE_SYNC_key_set:
     case HEDDLE_SYNC_yield:
@@ -172,8 +173,11 @@ std::string OperationalMachine::learn_sync(const MachineState& state, uint32_t t
   if (operation.sync() == HEDDLE_SYNC_key_create) {
     if (event.after != 0) return "the program has no more keys";
     in = event.value;
-    if (!first_key_) first_key_ = in - object_at(state, kTableOfKeys).count;
+    if (!first_key_) first_key_ = in;  // it makes the table's first
   }
+  if (operation.sync() == HEDDLE_SYNC_key_delete && event.after == 0 &&
+      (!first_key_ || operation.second < *first_key_))
+    return "the end of a key that was there before";
   const bool compares = operation.sync() == HEDDLE_SYNC_futex &&
                         (operation.size == HEDDLE_PART_compare || operation.size == HEDDLE_PART_timed_compare);
   if (compares && !is_private(operation) && !load(state, thread, operation.address, 4)) {

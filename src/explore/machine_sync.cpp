@@ -39,6 +39,13 @@ uint64_t room(const SyncObject& object) {
   return static_cast<uint64_t>(std::ssize(object.queue) - 2 * signals);
 }
 
+// The table of keys has those in use in its queue, sorted. As the runtime: the first that is free is made.
+uint32_t first_free(const std::vector<uint32_t>& used) {
+  uint32_t out = 0;
+  while (out < used.size() && used[out] == out) ++out;
+  return out;
+}
+
 bool is_timed(const Operation& operation, bool waits) {
   switch (operation.sync()) {
     case HEDDLE_SYNC_cond_timedwait:
@@ -219,7 +226,11 @@ std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state
       }
     case HEDDLE_SYNC_key_create:
       if (!first_key_) return std::nullopt;
-      return *first_key_ + object_at(state, kTableOfKeys).count;
+      return *first_key_ + first_free(object_at(state, kTableOfKeys).queue);
+    case HEDDLE_SYNC_key_delete: {
+      const std::vector<uint32_t>& used = object_at(state, kTableOfKeys).queue;
+      return first_key_ && std::ranges::binary_search(used, operation.second - *first_key_) ? 0 : EINVAL;
+    }
     case HEDDLE_SYNC_attribute:
       return operation.size == HEDDLE_PART_choice && self.timed_out;
     default:
@@ -370,7 +381,11 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
       return;
     case HEDDLE_SYNC_key_create:
       store(state, operation.address, 4, in);
-      ++state.objects.get(kTableOfKeys).count;
+      if (std::vector<uint32_t>& used = state.objects.get(kTableOfKeys).queue; true)
+        used.insert(used.begin() + first_free(used), first_free(used));
+      return;
+    case HEDDLE_SYNC_key_delete:
+      if (in == 0) std::erase(state.objects.get(kTableOfKeys).queue, operation.second - *first_key_);
       return;
     case HEDDLE_SYNC_attribute:
       self.timed_out = false;

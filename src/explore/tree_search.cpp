@@ -102,7 +102,6 @@ class TreeSearch : public UnitSearch {
   Result<UnitReport> carry_out(const SearchUnit& unit) override {
     UnitReport report{.id = unit.id};
     const ExploreProgress before = progress();
-    const size_t special = result().failures.size() + races_found();
     start_ = unit.path;
     reached_.clear();
     late_waits_ = false;
@@ -114,7 +113,7 @@ class TreeSearch : public UnitSearch {
     report.library_spins = progress().library_spins;
     report.lessons = take_lessons();
     report.stale = is_stale();
-    report.special = over() || result().failures.size() + races_found() != special;
+    report.special = over();  // failures and races are lessons
     report.again = late_waits_;
     return report;
   }

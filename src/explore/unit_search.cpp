@@ -102,14 +102,12 @@ void UnitSearch::become_worker() {
   use_executor(*own_executor_);
 }
 
-// An empty answer: the unit is for the process that has everything together.
 std::string UnitSearch::answer(const std::string& question) {
   const Result<SearchUnit> unit = parse_unit(question.substr(0, question.size() - 1), behaviour());
   if (!unit) return "";
   go_on();
   const Result<UnitReport> report = carry_out(*unit);
-  if (!report || report->special) return "";
-  return report_block(*report, behaviour());
+  return report ? report_block(*report, behaviour()) : "";
 }
 
 Result<void> UnitSearch::take(WorkerPool::Answered& answered) {
@@ -122,11 +120,11 @@ Result<void> UnitSearch::take(WorkerPool::Answered& answered) {
       end(ExploreResult::End::not_covered, "worker processes die again and again at the same place");
     return {};
   }
-  if (answered.text->empty()) return carry_out_here(unit);
   UnitReport report = HEDDLE_TRY(parse_block(*answered.text, behaviour()));
+  // The worker will not meet again what it has learned: that must not be lost, whatever becomes of the unit.
   HEDDLE_TRY(learn_again(report.lessons));
   if (over()) return {};
-  return absorb(report);
+  return answered.text->empty() || report.special ? carry_out_here(unit) : absorb(report);
 }
 
 }  // namespace heddle

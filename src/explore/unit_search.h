@@ -2,8 +2,8 @@
 // down in a journal, so that a killed run goes on (--resume). What a unit needs beside its path, workers have
 // from the process that they are copies of.
 //
-// What is more than units and reads (failures, races, the unexpected) workers leave to the process that has
-// everything together, which carries such units out itself.
+// What is more than units and reads (the unexpected, limits; failures and races, unless they are lessons) workers leave
+// to the process that has everything together, which carries such units out itself.
 #pragma once
 
 #include <map>

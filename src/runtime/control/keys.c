@@ -73,6 +73,7 @@ int __pthread_key_create(pthread_key_t* key, void (*destructor)(void*))
 
 int pthread_key_delete(pthread_key_t key) {
   struct rt_thread* self = rt_begin(HEDDLE_SYNC_key_delete, NULL);
+  if (self != NULL) self->op.second = (void*)(uintptr_t)key;
   rt_go(self);
   if (!in_use(key)) return rt_refused(self, EINVAL);
   ++keys[key].life;
