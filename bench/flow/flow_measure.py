@@ -4,11 +4,13 @@ Ways to run a program:
   native    built by heddle cc -O2, the program itself
   flow      variant flow as `heddle record --mode flow` runs it
   flow-o1   without O2: edges that follow from earlier ones are written too
-  flow-none with neither optimisation: no ownership, every access locks its word and has its edge
-  leap      variant leap, a baseline: a lock and an access vector for each location (LEAP)
+  order     `--mode order`, a baseline: what LEAP records, and flow with neither optimisation: no ownership, every access locks its
+            word and writes down the access before it
+  stride    `--mode stride`, a baseline: Stride's bounded linkage
+  leap      variant leap, a baseline that is not replayed: a lock and an access vector for each location, as LEAP does it
   tsan      clang -O2 -fsanitize=thread, reports turned off
 
-Published (Light, PLDI 2015, section 5.2): Light 44 % on average (15 to 73 %), Leap 411 %, Stride 466 %. Stride is not built here."""
+Published (Light, PLDI 2015, section 5.2): Light 44 % on average (15 to 73 %), Leap 411 %, Stride 466 %."""
 import math
 import os
 import shutil
@@ -20,10 +22,10 @@ import json
 import measure as recording
 import programs
 
-FLOW = {"flow": (1, 1), "flow-o1": (1, 0), "flow-none": (0, 0)}
+FLOW = {"flow": (1, 1, 0), "flow-o1": (1, 0, 0), "order": (0, 0, 1), "stride": (0, 0, 2)}  # sequences, locks, baseline
 WAYS = ["native", *FLOW, "leap", "tsan"]
 FEW_ROUNDS = 2
-SLOW = ("flow-none", "leap", "tsan")
+SLOW = ("order", "stride", "leap", "tsan")
 PLAN_MAGIC, FORMAT = 0x6E616C70656C6468, 2  # src/abi/flow.h
 USED_AT = 32
 GOAL_MEAN, GOAL_EACH = 0.20, 0.73
@@ -45,7 +47,7 @@ def one_run(program, way, executable, folder):
     if way in FLOW:
         recording.new_recording(target, 0)
         with open(os.path.join(target, "flow"), "wb") as file:
-            file.write(struct.pack("<QIIII40x", PLAN_MAGIC, FORMAT, 0, *FLOW[way]))
+            file.write(struct.pack("<QIIIII36x", PLAN_MAGIC, FORMAT, 0, *FLOW[way]))
         executable = start_of(executable, folder)
     try:
         run, answer = program.run(executable, folder, environment)

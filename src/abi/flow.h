@@ -86,6 +86,10 @@ enum heddle_flow_entry {
   HEDDLE_FLOW_outside =
       2, /* a result from outside: number of the last event begun - that of the result before it, what
           * (a system call, or enum heddle_flow_what), result (signed), bytes, that many bytes */
+  /* Of Stride only: event - that of the entry of these kinds before it, granule (address / 8, signed difference
+   * to the one before), slot and number of the write before it (signed difference to the number before) */
+  HEDDLE_FLOW_version = 3, /* a write, or what is ordered like one */
+  HEDDLE_FLOW_link = 4,    /* a read of that write */
 };
 enum heddle_flow_what {
   HEDDLE_FLOW_sync_result = 1000, /* of a synchronisation call, if it is not 0 */
@@ -96,13 +100,23 @@ enum heddle_flow_what {
   HEDDLE_FLOW_told,       /* a value that was asked of nobody here: chance, time stamps, ids of children */
 };
 
-/* ---- what the runtime is to do */
+/* ---- what the runtime is to do. Baselines are other ways of recording, for comparison only. */
+enum heddle_flow_baseline {
+  HEDDLE_FLOW_itself = 0,
+  HEDDLE_FLOW_order =
+      1,                  /* LEAP: all accesses to a location in order, each under the location's lock. Instead
+                           * of  a vector for each location each thread writes down what came before its access */
+  HEDDLE_FLOW_stride = 2, /* Stride: writes of a location in order, under its lock; reads, without it, which
+                           * write they saw */
+};
 struct heddle_flow_plan {
   uint64_t magic;
   uint32_t format;
   uint32_t replay;
   uint32_t sequences, locks; /* optimisations O1, O2 of the paper, 0: off */
-  uint32_t reserved[10];
+  uint32_t baseline;         /* enum heddle_flow_baseline; then both are off */
+  uint32_t names;            /* a replay writes struct heddle_flow_name for its steps into the file NAMES */
+  uint32_t reserved[8];
 };
 
 /* ---- replay */
@@ -121,18 +135,30 @@ struct heddle_flow_schedule {
   uint64_t threads, steps;
   uint32_t stops, reserved; /* 1: the process ends when all steps are done */
 };
+#define HEDDLE_FLOW_NAMES "names"
+enum heddle_flow_name_kind {
+  HEDDLE_FLOW_name_access,
+  HEDDLE_FLOW_name_sync,
+  HEDDLE_FLOW_name_begin, /* of the thread */
+  HEDDLE_FLOW_name_end
+};
+struct heddle_flow_name {
+  uint32_t slot, site; /* site: instruction of the canonical program */
+  uint64_t occurrence; /* the thread has been there so many times */
+  uint32_t kind, reserved;
+};
 #define HEDDLE_FLOW_EXIT_STOPPED 71 /* exit code: all steps done, as wanted */
 #define HEDDLE_FLOW_EXIT_DIVERGED 72
 
-/* ---- hooks. Those that return a value or take one perform the access; `size` is 1, 2, 4 or 8 inside a
- * granule. */
+/* ---- hooks. Those that return a value or take one perform the access; `what` is its size, 1, 2, 4 or 8 inside
+ * a granule, and from bit 8 on the instruction. */
 #define HEDDLE_HOOK_FLOW_LOAD "heddle_flow_load"
 #define HEDDLE_HOOK_FLOW_STORE "heddle_flow_store"
 /* Around anything else: ranges first (heddle_control_range), then begin, the access, end. */
 #define HEDDLE_HOOK_FLOW_BEGIN "heddle_flow_begin"
 #define HEDDLE_HOOK_FLOW_END "heddle_flow_end"
-uint64_t heddle_flow_load(const void* at, uint32_t size);
-void heddle_flow_store(void* at, uint32_t size, uint64_t value);
+uint64_t heddle_flow_load(const void* at, uint64_t what);
+void heddle_flow_store(void* at, uint64_t what, uint64_t value);
 #define HEDDLE_HOOK_FLOW_TOLD "heddle_flow_told" /* in a replay it gives back what was recorded */
 uint64_t heddle_flow_told(uint64_t value);
 void heddle_flow_begin(void);

@@ -48,7 +48,7 @@ void print_flow(const FlowReplay& result, const CommonOptions& common) {
 }  // namespace
 
 Result<ExitCode> replay_flow_recording(const fs::path& recording, const fs::path& at, uint64_t times,
-                                       const CommonOptions& common) {
+                                       const CommonOptions& common, Guide* guide) {
   const RecordingInfo info = HEDDLE_TRY(read_recording_info(recording));
   const fs::path file = at.empty() ? fs::path(info.program) : at;
   const std::unique_ptr<RecordedProgram> program = HEDDLE_TRY(RecordedProgram::open(file, "flow"));
@@ -58,12 +58,14 @@ Result<ExitCode> replay_flow_recording(const fs::path& recording, const fs::path
                  .next = "name the one that was: heddle replay REC -- APP"};
   const InterruptGuard guard;
   for (uint64_t run = 0; run < times; ++run) {
-    const FlowReplay result = HEDDLE_TRY(replay_flow(
-        recording, info, *program, {.output_to_error = common.json, .quiet = common.quiet || run > 0}));
+    FlowReplay result = HEDDLE_TRY(replay_flow(
+        recording, info, *program,
+        {.output_to_error = common.json, .quiet = common.quiet || run > 0, .guide = guide != nullptr}));
     const bool last = run + 1 == times || result.interrupted || !result.differences.empty();
     if (last) print_flow(result, common);
     if (result.interrupted) return ExitCode::undecided;
     if (!result.differences.empty()) return ExitCode::diverged;
+    if (guide != nullptr) *guide = std::move(result.guide);
   }
   return ExitCode::ok;
 }

@@ -14,11 +14,11 @@ Result<Trace> trace_of_recorded(const std::string& recording, const std::string&
                  .where = recording,
                  .next = fmt::format("heddle unpack {}", recording)};
   if (is_flow_recording(recording))
-    return Error{
-        .what = "a flow recording has no paths to compute a trace from",
-        .where = recording,
-        .why = "its order of events was recorded: nothing is left to solve",
-        .next = fmt::format("heddle replay {}  (for a trace: heddle record without --mode flow)", recording)};
+    return Error{.what = "a flow recording has no paths to compute a trace from",
+                 .where = recording,
+                 .why = "its order of events was recorded: nothing is left to solve",
+                 .next = fmt::format("heddle reproduce {}  (for a trace: heddle record without --mode flow)",
+                                     recording)};
   SymbolicStatistics statistics;
   Trace trace = HEDDLE_TRY(trace_of_recording(recording, program, {.jobs = jobs}, statistics));
   if (statistics.mismatches != 0)

@@ -2,6 +2,7 @@
 // failure.
 #include <fmt/core.h>
 
+#include "abi/flow.h"
 #include "base/duration.h"
 #include "base/process.h"
 #include "base/size.h"
@@ -45,18 +46,21 @@ Result<void> set_mode(const Options& given, RecordingOptions& recording) {
                  .next = "leave one of them out",
                  .exit = ExitCode::usage};
   if (given.mode == "paths" || given.mode == "pt" || given.mode == "core") return {};
-  if (given.mode != "flow")
+  const bool order = given.mode == "order", stride = given.mode == "stride";
+  if (given.mode != "flow" && !order && !stride)
     return Error{.what = fmt::format("--mode does not know '{}'", given.mode),
-                 .next = "choose one of: paths, flow, pt, core",
+                 .next = "choose one of: paths, flow, pt, core; for comparison: order, stride",
                  .exit = ExitCode::usage};
   if (given.memory_model != "sc" || given.chaos || recording.policy != "standard" || !given.keep.empty())
-    return Error{.what = "--mode flow goes with none of --memory-model, --chaos, --policy and --keep",
+    return Error{.what = fmt::format("--mode {} goes with none of --memory-model, --chaos, --policy and --keep",
+                                     given.mode),
                  .why = "it is a way of recording of its own, which orders accesses",
                  .next = "leave the others out",
                  .exit = ExitCode::usage};
   recording.flow = true;
-  recording.sequences = !given.no_sequences;
-  recording.locks = !given.no_locks;
+  recording.sequences = !given.no_sequences && !order && !stride;
+  recording.locks = !given.no_locks && !order && !stride;
+  recording.baseline = order ? HEDDLE_FLOW_order : stride ? HEDDLE_FLOW_stride : HEDDLE_FLOW_itself;
   return {};
 }
 
@@ -280,7 +284,8 @@ void add_record(VerbSet& verbs) {
       "paths (default): each thread's way, order left to heddle solve; flow: the order of accesses too, "
       "dearer, and replayed for certain; pt: Intel PT packets of the program itself, without "
       "instrumentation, by perf record on machines that have it; core: the "
-      "core of a crash or hang of the program itself, whatever core_pattern and ulimit say");
+      "core of a crash or hang of the program itself, whatever core_pattern and ulimit say; order, stride: "
+      "baselines for comparison with flow, as LEAP and Stride record");
   verb->add_flag("--no-sequences", options->no_sequences, "For measurements: flow without its optimisation O1")
       ->group("");
   verb->add_flag("--no-locks", options->no_locks, "For measurements: flow without its optimisation O2")

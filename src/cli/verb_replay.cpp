@@ -54,11 +54,10 @@ void print_result(const ReplayResult& result, const Schedule& schedule, const Co
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   const bool in_gdb = options.gdb || !options.gdb_commands.empty();
   if (in_gdb && is_flow_recording(options.schedule))
-    return Error{
-        .what = "gdb cannot be opened on a flow recording yet",
-        .where = options.schedule,
-        .next = "record without --mode flow, then heddle reproduce REC and heddle replay SCHEDULE --gdb",
-        .exit = ExitCode::usage};
+    return Error{.what = "gdb is opened on schedules, not on recordings",
+                 .where = options.schedule,
+                 .next = "heddle reproduce REC  (makes a schedule of it), then heddle replay SCHEDULE --gdb",
+                 .exit = ExitCode::usage};
   if (is_flow_recording(options.schedule))
     return replay_flow_recording(options.schedule, options.program.empty() ? "" : options.program.front(),
                                  options.times, common);

@@ -11,6 +11,7 @@
 #include "cli/schedule_story.h"
 #include "cli/solve_options.h"
 #include "driver/changed_inputs.h"
+#include "driver/flow_reproduce.h"
 #include "driver/record.h"
 #include "driver/recorded_trace.h"
 #include "driver/reproduce.h"
@@ -282,10 +283,72 @@ std::vector<std::string> assumptions(const ReproduceResult& result, const Record
   return out;
 }
 
+void print_flow_result(const FlowReproduction& result, const RecordingInfo& info, const std::string& output,
+                       const CommonOptions& common) {
+  const bool made = result.matched != FailureMatch::none;
+  const Execution& best = result.confirmation.best;
+  if (common.json) {
+    print_json({{"verdict", "reproduced"},
+                {"recorded_failure", info.failure->identity},
+                {"failure", made ? best.failure->to_json() : Json()},
+                {"why", result.why},
+                {"confirmed", result.confirmation.confirmed},
+                {"measures", made ? measures_json(measure(best.schedule)) : Json()},
+                {"schedule", output.empty() ? Json() : Json(output)}});
+  } else if (made) {
+    const ScheduleMeasures measures = measure(best.schedule);
+    fmt::print(stderr, "heddle: {}heddle: under control too: {}, {} switches; shown again {} times\n",
+               best.failure->report(), counted(measures.preemptions, "preemption"), measures.switches,
+               result.confirmation.confirmed);
+    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {} --gdb\n", output,
+               shell_quote({output}));
+  } else {
+    fmt::print(
+        stderr,
+        "heddle: no schedule for a controlled run: {}\n  The recording itself replays for certain: heddle "
+        "replay {}\n",
+        result.why, shell_quote({info.program}));
+  }
+}
+
+// A flow recording replays as it is, and nothing is to be solved; a controlled run that follows the order of
+// the replay makes a schedule of it.
+Result<ExitCode> run_flow(const Options& given, const CommonOptions& common) {
+  const fs::path folder = given.what[0];
+  const RecordingInfo info = HEDDLE_TRY(read_recording_info(folder));
+  if (!info.failure) return replay_flow_recording(folder, given.solve.program, 3, common);
+  HEDDLE_TRY(check_output(given.output));
+  HEDDLE_TRY(check_report_folder(given.report));
+  CommonOptions silent = common;
+  if (common.json) silent.json = false, silent.quiet = true;
+  Guide guide;
+  const ExitCode replayed = HEDDLE_TRY(replay_flow_recording(folder, given.solve.program, 3, silent, &guide));
+  if (replayed != ExitCode::ok) return replayed;
+  const InterruptGuard guard;
+  const ReproduceOptions options = HEDDLE_TRY(reproduce_options(given, info));
+  ControlSetup setup = HEDDLE_TRY(setup_recording(info, folder, given.solve.program));
+  HEDDLE_TRY(set_input(setup.launch, given.input));
+  ProgramExecutor executor(*setup.program, setup.launch);
+  FlowReproduceOptions flow_options{.rules = options.rules, .confirmations = options.confirmations};
+  if (options.shorten) flow_options.shorten = options.shorten_time;
+  const FlowReproduction result = HEDDLE_TRY(reproduce_flow(guide, *info.failure, executor, flow_options));
+  const Schedule& schedule = result.confirmation.best.schedule;
+  const bool made = result.matched != FailureMatch::none && result.confirmation.best.schedule_complete;
+  std::string output = made ? given.output : "";
+  if (made && output.empty())
+    output = HEDDLE_TRY(save_new_schedule(setup.program->executable(), schedule)).string();
+  else if (made)
+    HEDDLE_TRY(save_schedule(output, schedule));
+  print_flow_result(result, info, output, common);
+  if (!made) return ExitCode::ok;
+  ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output};
+  if (!given.report_time.empty()) report_options.time = HEDDLE_TRY(parse_duration(given.report_time));
+  HEDDLE_TRY(write_report(given.report, schedule, setup, report_options, common));
+  return ExitCode::ok;
+}
+
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
-  // Nothing is to be solved: the recording itself is what replays.
-  if (is_recording(given) && is_flow_recording(given.what[0]))
-    return replay_flow_recording(given.what[0], given.solve.program, 3, common);
+  if (is_recording(given) && is_flow_recording(given.what[0])) return run_flow(given, common);
   const std::unique_ptr<Engine> engine = HEDDLE_TRY(make_engine(given.solve.engine));
   HEDDLE_TRY(check_output(given.output));
   HEDDLE_TRY(check_report_folder(given.report));

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "driver/flow_guide.h"
 #include "driver/record_failure.h"
 #include "driver/record_run.h"
 #include "recording/process_file.h"
@@ -69,7 +70,7 @@ class Replayer {
       if (::mkdir((made.path() / inner).c_str(), 0700) != 0)
         return system_error("cannot create", made.path() / inner);
     HEDDLE_TRY(write_file(made.path() / kFlowStepsFile, steps_file(info_, recorded_, steps)));
-    HEDDLE_TRY(write_flow_plan(made.path(), info_.options, true));
+    HEDDLE_TRY(write_flow_plan(made.path(), info_.options, true, options_.guide));
     if (::symlink(recording_.c_str(), (made.path() / kFlowRecordedLink).c_str()) != 0)
       return system_error("cannot create", made.path() / kFlowRecordedLink);
     ProcessFile process = HEDDLE_TRY(ProcessFile::create(made.path(), info_.options));
@@ -93,6 +94,7 @@ class Replayer {
     }
     compare_end(end, process);
     HEDDLE_TRY(compare_threads(made.path()));
+    if (options_.guide) HEDDLE_TRY(read_guide(made.path() / HEDDLE_FLOW_NAMES));
     return std::move(result_);
   }
 
@@ -156,6 +158,14 @@ class Replayer {
       result_.differences.push_back("it ended otherwise: " + status_text(end.status));
   }
 
+  Result<void> read_guide(const fs::path& file) {
+    const std::string bytes = HEDDLE_TRY(read_file(file));
+    std::vector<heddle_flow_name> names(bytes.size() / sizeof(heddle_flow_name));
+    std::memcpy(names.data(), bytes.data(), names.size() * sizeof names[0]);
+    result_.guide = HEDDLE_TRY(flow_guide(recorded_, names, program_.program()));
+    return {};
+  }
+
   Result<void> compare_threads(const fs::path& folder) {
     const std::vector<FlowThread> replayed = HEDDLE_TRY(read_flow_logs(folder));
     std::map<std::string, const FlowThread*> by_name;
@@ -184,11 +194,13 @@ class Replayer {
 
 }  // namespace
 
-Result<void> write_flow_plan(const fs::path& folder, const RecordingOptions& options, bool replay) {
+Result<void> write_flow_plan(const fs::path& folder, const RecordingOptions& options, bool replay, bool names) {
   heddle_flow_plan plan{
       .magic = HEDDLE_FLOW_PLAN_MAGIC, .format = HEDDLE_FLOW_FORMAT, .replay = replay ? 1u : 0u};
   plan.sequences = options.sequences ? 1 : 0;
   plan.locks = options.locks ? 1 : 0;
+  plan.baseline = options.baseline;
+  plan.names = names ? 1 : 0;
   std::string bytes;
   append(bytes, plan);
   return write_file(folder / kFlowPlanFile, bytes);

@@ -11,15 +11,18 @@
 #include "recording/flow_log.h"
 #include "recording/flow_schedule.h"
 #include "recording/recording_info.h"
+#include "replay/guide.h"
 
 namespace heddle {
 
 // Written beside a recording's logs before the start.
-Result<void> write_flow_plan(const std::filesystem::path& folder, const RecordingOptions& options, bool replay);
+Result<void> write_flow_plan(const std::filesystem::path& folder, const RecordingOptions& options, bool replay,
+                             bool names = false);
 
 struct FlowReplayOptions {
   bool output_to_error = false;
   bool quiet = false;  // the program's output is thrown away
+  bool guide = false;  // wanted: FlowReplay::guide
 };
 
 struct FlowReplay {
@@ -28,6 +31,7 @@ struct FlowReplay {
   std::string end;                       // how it ended, in words
   std::vector<std::string> differences;  // empty: the same values at every read, the same end
   bool interrupted = false;
+  Guide guide;  // the order that was replayed, for a controlled run
 };
 
 Result<FlowReplay> replay_flow(const std::filesystem::path& recording, const RecordingInfo& info,

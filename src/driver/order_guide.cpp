@@ -10,19 +10,6 @@
 namespace heddle {
 namespace {
 
-// Recordings count children from 1 and write 0.1, schedules from 0 and write 0:0.
-Result<ThreadName> name_of(const ThreadTrace& thread) {
-  ThreadName name;
-  const std::string_view text = thread.name;
-  for (size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.', dot + 1)) {
-    uint32_t child = 0;
-    std::from_chars(text.data() + dot + 1, text.data() + text.size(), child);
-    if (child == 0) return Error{.what = fmt::format("'{}' is no thread of a recording", text)};
-    name = name.child(child - 1);
-  }
-  return name;
-}
-
 bool ends_by_time(const Event& event) {
   switch (event.kind) {
     case EventKind::wait_timeout:
@@ -64,11 +51,23 @@ std::optional<heddle_step_target> target_of(const Event& event) {
 
 }  // namespace
 
+// Recordings count children from 1 and write 0.1, schedules from 0 and write 0:0.
+Result<ThreadName> recorded_thread(std::string_view text) {
+  ThreadName name;
+  for (size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.', dot + 1)) {
+    uint32_t child = 0;
+    std::from_chars(text.data() + dot + 1, text.data() + text.size(), child);
+    if (child == 0) return Error{.what = fmt::format("'{}' is no thread of a recording", text)};
+    name = name.child(child - 1);
+  }
+  return name;
+}
+
 Result<OrderGuide> guide_of(const Trace& trace, std::span<const OrderItem> order) {
   OrderGuide out;
   Guide& guide = out.guide;
   for (const ThreadTrace& thread : trace.threads) {
-    const ThreadName name = HEDDLE_TRY(name_of(thread));
+    const ThreadName name = HEDDLE_TRY(recorded_thread(thread.name));
     if (!name.is_main() && std::ranges::find(guide.threads, name.parent()) == guide.threads.end())
       return Error{
           .what = fmt::format("thread {} was created by one that the recording does not have", thread.name),

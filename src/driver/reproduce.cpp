@@ -16,20 +16,6 @@ using std::chrono::milliseconds;
 
 constexpr unsigned kOrdersOfOthers = 2;  // that are tried of each other explanation
 
-std::string what_happened(const Execution& run) {
-  switch (run.outcome) {
-    case Outcome::passed:
-      return "the run that followed it passed";
-    case Outcome::failed:
-      return fmt::format("the run that followed it failed otherwise: {}", run.failure->identity);
-    case Outcome::diverged:
-      return fmt::format("no run can follow it: thread {} at {}: {}", run.thread.text(), place_text(run.place),
-                         run.text);
-    default:
-      return fmt::format("the run that followed it did not come to an end: {}", run.text);
-  }
-}
-
 class Reproducer {
  public:
   Reproducer(const Trace& trace, const RecordedFailure& failure, Engine& engine, Executor& executor,
@@ -208,6 +194,20 @@ class Reproducer {
 };
 
 }  // namespace
+
+std::string what_happened(const Execution& run) {
+  switch (run.outcome) {
+    case Outcome::passed:
+      return "the run that followed it passed";
+    case Outcome::failed:
+      return fmt::format("the run that followed it failed otherwise: {}", run.failure->identity);
+    case Outcome::diverged:
+      return fmt::format("no run can follow it: thread {} at {}: {}", run.thread.text(), place_text(run.place),
+                         run.text);
+    default:
+      return fmt::format("the run that followed it did not come to an end: {}", run.text);
+  }
+}
 
 Result<ReproduceResult> reproduce(const Trace& trace, const RecordedFailure& failure, Engine& engine,
                                   Executor& executor, const ReproduceOptions& options,

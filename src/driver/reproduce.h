@@ -66,6 +66,9 @@ struct ReproduceEvents {
 };
 
 // Requires: trace.failure.kind is not none.
+// Of a run that followed an order but did not show the failure, in words.
+std::string what_happened(const Execution& run);
+
 Result<ReproduceResult> reproduce(const Trace& trace, const RecordedFailure& failure, Engine& engine,
                                   Executor& executor, const ReproduceOptions& options,
                                   const ReproduceEvents& events);

@@ -20,23 +20,6 @@ bool is_controlled(llvm::StringRef name) {
   return names.contains(name);
 }
 
-bool leaves_program(const CallInfo& info) {
-  switch (info.cls) {
-    case CallClass::synchronisation:
-    case CallClass::allocation:
-    case CallClass::unknown_external:
-    case CallClass::indirect:
-      return true;
-    case CallClass::known_external:
-      return !info.effects->pure || !info.effects->calls.empty();
-    case CallClass::inside:
-    case CallClass::intrinsic:
-    case CallClass::inline_assembly:
-      return false;
-  }
-  return false;
-}
-
 // strdup reads a string of the program; what realloc and free do is the runtime's own event.
 bool has_own_event(const CallInfo& info) {
   return info.cls == CallClass::synchronisation ||
@@ -82,6 +65,23 @@ bool does_nothing(llvm::StringRef text) {
 }
 
 }  // namespace
+
+bool leaves_program(const CallInfo& info) {
+  switch (info.cls) {
+    case CallClass::synchronisation:
+    case CallClass::allocation:
+    case CallClass::unknown_external:
+    case CallClass::indirect:
+      return true;
+    case CallClass::known_external:
+      return !info.effects->pure || !info.effects->calls.empty();
+    case CallClass::inside:
+    case CallClass::intrinsic:
+    case CallClass::inline_assembly:
+      return false;
+  }
+  return false;
+}
 
 bool assembly_touches_memory(const llvm::CallBase& call) {
   const auto* assembly = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());

@@ -37,6 +37,9 @@ class CallHooks {
   llvm::DenseMap<const llvm::Function*, llvm::Constant*> names_;
 };
 
+// Whether it leads to code whose events have no place of their own: they get that of the call.
+bool leaves_program(const CallInfo& info);
+
 // Assembly that may read or write memory of the program. Compiler barriers (no instruction at all) and hints to
 // the processor (pause) do not. Public for its test.
 bool assembly_touches_memory(const llvm::CallBase& call);

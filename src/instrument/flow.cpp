@@ -30,10 +30,9 @@ class FlowHooks {
         word_(llvm::Type::getInt64Ty(context_)),
         pointer_(llvm::PointerType::getUnqual(context_)) {
     llvm::Type* nothing = llvm::Type::getVoidTy(context_);
-    llvm::Type* number = llvm::Type::getInt32Ty(context_);
     // Named in assembly only.
-    module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOAD, word_, pointer_, number);
-    module.getOrInsertFunction(HEDDLE_HOOK_FLOW_STORE, nothing, pointer_, number, word_);
+    module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOAD, word_, pointer_, word_);
+    module.getOrInsertFunction(HEDDLE_HOOK_FLOW_STORE, nothing, pointer_, word_, word_);
     begin_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN, nothing);
     end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
     self_ = new llvm::GlobalVariable(module, pointer_, false, llvm::GlobalValue::ExternalLinkage, nullptr,
@@ -45,7 +44,8 @@ class FlowHooks {
   void end(llvm::IRBuilder<>& builder) { builder.CreateCall(end_); }
 
   // Around `access`, a load or store inside one granule.
-  void add_small(llvm::Instruction& access, llvm::Value* pointer, unsigned size) {
+  void add_small(llvm::Instruction& access, llvm::Value* pointer, unsigned size, InstructionId site) {
+    const uint64_t what = uint64_t{site.value} << 8 | size;
     llvm::IRBuilder<> builder(&access);
     builder.SetCurrentDebugLocation(hook_location(access));
     llvm::Value* self = builder.CreateLoad(pointer_, builder.CreateThreadLocalAddress(self_));
@@ -64,26 +64,31 @@ class FlowHooks {
     slow.SetCurrentDebugLocation(hook_location(access));
     llvm::Value* told = nullptr;
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) {
-      call_apart(slow, HEDDLE_HOOK_FLOW_STORE, pointer, size, as_word(slow, store->getValueOperand(), size));
+      call_apart(slow, HEDDLE_HOOK_FLOW_STORE, pointer, what, as_word(slow, store->getValueOperand(), size));
     } else {
-      told = from_word(slow, call_apart(slow, HEDDLE_HOOK_FLOW_LOAD, pointer, size, slow.getInt64(0)),
+      told = from_word(slow, call_apart(slow, HEDDLE_HOOK_FLOW_LOAD, pointer, what, slow.getInt64(0)),
                        access.getType(), size);
     }
+    // Handlers of signals may have run in the hook: their events were counted before this one.
+    llvm::Value* counted =
+        slow.CreateSub(slow.CreateAnd(field(slow, self, 0), slow.getInt64(~3ull)), slow.getInt64(4));
     access.moveBefore(then);
     llvm::IRBuilder<> after(behind, behind->begin());
     after.SetCurrentDebugLocation(hook_location(access));
+    llvm::PHINode* number = after.CreatePHI(word_, 2);
+    number->addIncoming(before, then->getParent());
+    number->addIncoming(counted, otherwise->getParent());
+    llvm::PHINode* value = nullptr;
     if (told != nullptr) {
-      llvm::PHINode* value = after.CreatePHI(access.getType(), 2);
+      value = after.CreatePHI(access.getType(), 2);
       access.replaceAllUsesWith(value);
       value->addIncoming(&access, then->getParent());
       value->addIncoming(told, otherwise->getParent());
-      llvm::IRBuilder<> next(behind, behind->getFirstInsertionPt());
-      next.SetCurrentDebugLocation(hook_location(access));
-      mix(next, self, before, as_word(next, value, size));
-      set_field(next, self, 0, next.CreateAdd(before, next.getInt64(4)));
-    } else {
-      set_field(after, self, 0, after.CreateAdd(before, after.getInt64(4)));
     }
+    llvm::IRBuilder<> next(behind, behind->getFirstInsertionPt());
+    next.SetCurrentDebugLocation(hook_location(access));
+    if (value != nullptr) mix(next, self, number, as_word(next, value, size));
+    set_field(next, self, 0, next.CreateAdd(number, next.getInt64(4)));
   }
 
   // The value that an event brought.
@@ -121,7 +126,7 @@ class FlowHooks {
   // A call that leaves the program's stack untouched: a replay always makes it, a recording seldom, and
   // programs do look at what an earlier call has left on the stack or in registers (runtime/flow/entry.h).
   llvm::Value* call_apart(llvm::IRBuilder<>& builder, const std::string& hook, llvm::Value* pointer,
-                          unsigned size, llvm::Value* value) {
+                          uint64_t what, llvm::Value* value) {
     builder.GetInsertBlock()->getParent()->addFnAttr("frame-pointer", "all");  // to be seen through
     std::string constraints = "={rax},{rdi},{rsi},{rdx}";
     for (int i = 0; i < 16; ++i) constraints += ",~{xmm" + std::to_string(i) + "}";
@@ -142,7 +147,7 @@ class FlowHooks {
                              "popq %rsp";
     auto* type = llvm::FunctionType::get(word_, {word_, word_, word_}, false);
     return builder.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true),
-                              {builder.CreatePtrToInt(pointer, word_), builder.getInt64(size), value});
+                              {builder.CreatePtrToInt(pointer, word_), builder.getInt64(what), value});
   }
 
   llvm::Value* word_of(llvm::IRBuilder<>& builder, llvm::Value* pointer) {
@@ -266,8 +271,10 @@ class FlowInstrumentation {
                   const ControlHooks& ranges, FlowHooks& hooks) {
     llvm::Value* pointer = of_one[0].pointer;
     if (pointer->getType()->getScalarType()->getPointerAddressSpace() != 0) return;
-    if (const unsigned size = small_size(instruction)) return hooks.add_small(instruction, pointer, size);
+    if (const unsigned size = small_size(instruction))
+      return hooks.add_small(instruction, pointer, size, program_.id_of(instruction));
     HookEmitter emit(program_, ranges, instruction);
+    emit.note_site();
     for (const HookedAccess& access : of_one) add_ranges(emit, access.access, access.pointer);
     hooks.begin(emit.builder());
     llvm::IRBuilder<> after(instruction.getNextNode());
@@ -311,12 +318,14 @@ class FlowInstrumentation {
     if (call.isInlineAsm()) {
       if (!assembly_touches_memory(call)) return;
       emit_library_state(emit);
+      forget_site(emit, ranges);
       hooks.begin(emit.builder());
       return end_behind(call, hooks);
     }
-    add_by_value(emit, call, arguments, hooks);
     const CallInfo info = classify_call(call, effects_);
     const FlowCall how = flow_call(info);
+    if (leaves_program(info)) emit.note_site();
+    add_by_value(emit, call, arguments, hooks);
     if (how == FlowCall::none) return;
     const bool ranges_given = info.effects != nullptr && emit_ranges(emit, call, arguments).any;
     if (how == FlowCall::state || how == FlowCall::before) emit_library_state(emit);
@@ -325,11 +334,19 @@ class FlowInstrumentation {
     if (how == FlowCall::inside && !ranges_given && !output) return;
     const bool held =
         (how == FlowCall::inside || how == FlowCall::state) && !call.isMustTailCall() && !call.doesNotReturn();
-    hooks.begin(emit.builder());
-    if (held)
-      end_behind(call, hooks);
+    if (ranges_given)
+      emit.note_site();
     else
-      hooks.end(emit.builder());
+      forget_site(emit, ranges);
+    hooks.begin(emit.builder());
+    if (held) return end_behind(call, hooks);
+    hooks.end(emit.builder());
+    emit.note_site();
+  }
+
+  // The event has no name: a controlled run has none there.
+  static void forget_site(HookEmitter& emit, const ControlHooks& hooks) {
+    emit.builder().CreateStore(emit.builder().getInt32(HEDDLE_NO_SITE), hooks.site);
   }
 
   // What the program's code copies for the callee.
@@ -343,6 +360,7 @@ class FlowInstrumentation {
       any = true;
     }
     if (!any) return;
+    emit.note_site();
     hooks.begin(emit.builder());
     hooks.end(emit.builder());
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "recording/flow_links.h"
 #include "recording/recording_info.h"
 
 namespace heddle {
@@ -54,6 +55,7 @@ class Stream {
 void read_stream(std::string_view bytes, FlowThread& thread) {
   Stream stream(bytes);
   uint64_t number = 0;
+  FlowVersion version;
   std::vector<uint64_t> last(HEDDLE_FLOW_SLOTS);
   while (!stream.at_end()) {
     const size_t at = bytes.size() - stream.left();
@@ -65,6 +67,17 @@ void read_stream(std::string_view bytes, FlowThread& thread) {
       if (!stream.failed() && slot < HEDDLE_FLOW_SLOTS) {
         const uint64_t after = last[slot] += static_cast<uint64_t>(step);
         thread.edges.push_back({.number = number, .slot = static_cast<uint32_t>(slot), .after = after});
+        continue;
+      }
+    } else if (tag == HEDDLE_FLOW_version || tag == HEDDLE_FLOW_link) {
+      version.number += stream.number();
+      version.granule += static_cast<uint64_t>(stream.signed_number());
+      const uint64_t slot = stream.number();
+      version.after += static_cast<uint64_t>(stream.signed_number());
+      version.read = tag == HEDDLE_FLOW_link;
+      if (!stream.failed() && slot < HEDDLE_FLOW_SLOTS) {
+        version.slot = static_cast<uint32_t>(slot);
+        thread.versions.push_back(version);
         continue;
       }
     } else if (tag == HEDDLE_FLOW_outside) {
@@ -125,6 +138,7 @@ Result<std::vector<FlowThread>> read_flow_logs(const fs::path& folder) {
   for (size_t i = 1; i < threads.size(); ++i)
     if (threads[i].slot == threads[i - 1].slot)
       return Error{.what = "two threads of the recording have the same number", .where = folder};
+  resolve_links(threads);
   return threads;
 }
 

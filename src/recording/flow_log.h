@@ -25,6 +25,16 @@ struct FlowEdge {
   friend bool operator==(const FlowEdge&, const FlowEdge&) = default;
 };
 
+// Of a recording by Stride (recording/flow_links.h): event `number` of the thread wrote the granule after event
+// `after` of the thread with this slot had (0: nobody), or read what that one had written.
+struct FlowVersion {
+  uint64_t number = 0, granule = 0;
+  uint32_t slot = 0;
+  uint64_t after = 0;
+  bool read = false;
+  friend bool operator==(const FlowVersion&, const FlowVersion&) = default;
+};
+
 struct FlowThread {
   std::string name;
   uint32_t slot = 0;
@@ -37,6 +47,7 @@ struct FlowThread {
   uint32_t stop = 0;   // errno of why the stream ends early; 0: it does not
   std::string damage;  // empty: none
   std::vector<FlowEdge> edges;
+  std::vector<FlowVersion> versions;
 };
 
 bool is_flow_recording(const std::filesystem::path& folder);

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
 #include "base/files.h"
+#include "recording/flow_links.h"
 #include "recording/flow_schedule.h"
 
 namespace heddle {
@@ -123,6 +125,20 @@ void check(const std::vector<FlowThread>& threads, const std::vector<FlowStep>& 
     }
   }
   for (const FlowThread& each : threads) EXPECT_EQ(done[each.slot], each.events);
+}
+
+// Stride: a read came after its write and before the next one there; other granules do not matter.
+TEST(FlowLinks, OrderReadsBetweenTwoWrites) {
+  std::vector<FlowThread> threads = {thread(0, 3, {}), thread(1, 2, {}), thread(2, 2, {})};
+  threads[0].versions = {{.number = 1, .granule = 8}, {.number = 2, .granule = 9}};
+  threads[1].versions = {{.number = 1, .granule = 8, .slot = 0, .after = 1, .read = true},
+                         {.number = 2, .granule = 9, .slot = 0, .after = 2}};
+  threads[2].versions = {{.number = 2, .granule = 8, .slot = 0, .after = 1}};
+  resolve_links(threads);
+  EXPECT_TRUE(threads[0].edges.empty());
+  EXPECT_EQ(threads[1].edges, (std::vector<FlowEdge>{{1, 0, 1}, {2, 0, 2}}));
+  EXPECT_EQ(threads[2].edges.size(), 2u);
+  EXPECT_EQ(std::ranges::count(threads[2].edges, FlowEdge{2, 1, 1}), 1);
 }
 
 TEST(FlowSchedule, StaysInAThreadUntilItHasToWait) {

@@ -93,6 +93,7 @@ struct RecordingOptions {
   // Flow recording (abi/flow.h): known by its files, not stored in recording.json.
   bool flow = false;
   bool sequences = true, locks = true;  // its optimisations O1 and O2
+  uint32_t baseline = 0;                // enum heddle_flow_baseline
 };
 
 struct RecordingHost {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Records programs with --mode flow, whether they fail or not, and replays each recording.
+"""Records programs with --mode flow (or a baseline), whether they fail or not, and replays each recording.
 
-  replays.py HEDDLE FOLDER [--runs N] [--only TEXT] PROGRAM...
+  replays.py HEDDLE FOLDER [--runs N] [--only TEXT] [--mode MODE] PROGRAM...
 
 The replay compares the values at every read and the end; what is left to check here is that it says so. Prints a line for each
 program that does not, and a summary: programs, recordings, failures among them.
@@ -23,10 +23,13 @@ def head(path, key):
 
 
 def run(command, folder, limit=120):
-    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit)
+    try:
+        return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        return subprocess.CompletedProcess(command, 124, late.stdout or b"", b"not done in time")
 
 
-def check(heddle, source, folder, runs, hang, options):
+def check(heddle, source, folder, runs, mode, hang, options):
     """Problems, recordings, failures."""
     name = os.path.splitext(os.path.basename(source))[0]
     language = "c++" if source.endswith(".cpp") else "cc"
@@ -37,7 +40,7 @@ def check(heddle, source, folder, runs, hang, options):
     problems, recordings, failures = [], 0, 0
     for number in range(runs):
         target = os.path.join(folder, f"{name}.{number}.rec")
-        recorded = run([heddle, "record", "--mode", "flow", "--keep-passing", "--hang-timeout", hang, *options, "-q", "-o",
+        recorded = run([heddle, "record", "--mode", mode, "--keep-passing", "--hang-timeout", hang, *options, "-q", "-o",
                         target, "--", f"./{name}", *head(source, "HEDDLE-ARGS")], folder)
         if recorded.returncode not in (0, 10):
             problems.append(f"{name}: record: exit code {recorded.returncode}: {recorded.stderr.decode(errors='replace')[-300:]}")
@@ -63,17 +66,20 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--mode", default="flow")
     parser.add_argument("--hang", default="3s")
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("programs", nargs="+")
     given = parser.parse_args()
+    given.heddle = os.path.abspath(given.heddle)
     os.makedirs(given.folder, exist_ok=True)
     problems, recordings, failures, programs = [], 0, 0, 0
     for source in given.programs:
         if given.only not in source:
             continue
         programs += 1
-        found, recorded, failed = check(given.heddle, os.path.abspath(source), given.folder, given.runs, given.hang, given.option)
+        found, recorded, failed = check(given.heddle, os.path.abspath(source), given.folder, given.runs, given.mode, given.hang,
+                                        given.option)
         for problem in found:
             print(problem, flush=True)
         problems += found

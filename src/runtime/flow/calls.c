@@ -92,13 +92,6 @@ int rt_do_epoll_wait(int fd, struct epoll_event* events, int most, int timeout) 
 }
 
 /* ---- the time */
-#define REAL(name, ...)                                           \
-  ({                                                              \
-    static __typeof__(name)* real_;                               \
-    if (real_ == NULL) real_ = (__typeof__(name)*)rt_real(#name); \
-    real_(__VA_ARGS__);                                           \
-  })
-
 static int given_time(uint32_t number, void* to, uint64_t expected) {
   const uint8_t* bytes;
   uint64_t size;
@@ -113,7 +106,7 @@ RT_FL_ENTRY(clock_gettime);
 int rt_do_clock_gettime(clockid_t clock, struct timespec* to);
 int rt_do_clock_gettime(clockid_t clock, struct timespec* to) {
   if (rt_fl_active() && rt_fl.mode == FL_REPLAY) return given_time(SYS_clock_gettime, to, sizeof *to);
-  const int result = REAL(clock_gettime, clock, to);
+  const int result = RT_FL_REAL(clock_gettime, clock, to);
   if (rt_fl_active()) rt_fl_note(SYS_clock_gettime, result < 0 ? -errno : result, to, sizeof *to);
   return result;
 }
@@ -122,7 +115,7 @@ RT_FL_ENTRY(gettimeofday);
 int rt_do_gettimeofday(struct timeval* restrict to, void* restrict zone);
 int rt_do_gettimeofday(struct timeval* restrict to, void* restrict zone) {
   if (rt_fl_active() && rt_fl.mode == FL_REPLAY) return given_time(SYS_gettimeofday, to, sizeof *to);
-  const int result = REAL(gettimeofday, to, zone);
+  const int result = RT_FL_REAL(gettimeofday, to, zone);
   if (rt_fl_active()) rt_fl_note(SYS_gettimeofday, result < 0 ? -errno : result, to, sizeof *to);
   return result;
 }
@@ -181,21 +174,39 @@ pid_t rt_do_gettid(void) {
   return (pid_t)id(SYS_gettid);
 }
 
-/* A signal to another thread comes when its handler runs there (handlers.c). */
+/* A signal to another thread comes when its handler runs there (handlers.c); one to itself before this returns.
+ */
+static int send_to_itself(int number) {
+  rt_fl_begin_wait();
+  const int error = RT_FL_REAL(pthread_kill, pthread_self(), number);
+  rt_fl_end_wait();
+  rt_fl_run_handlers();
+  return error;
+}
+
 RT_FL_ENTRY(pthread_kill);
 int rt_do_pthread_kill(pthread_t thread, int number);
 int rt_do_pthread_kill(pthread_t thread, int number) {
-  const bool itself = pthread_equal(thread, pthread_self());
-  if (!rt_fl_active() || itself) return REAL(pthread_kill, thread, number);
+  if (!rt_fl_active()) return RT_FL_REAL(pthread_kill, thread, number);
+  if (pthread_equal(thread, pthread_self())) return send_to_itself(number);
   const uint8_t* bytes;
   uint64_t size;
   if (rt_fl.mode == FL_REPLAY) return (int)rt_fl_given(SYS_tgkill, &bytes, &size);
-  const int result = REAL(pthread_kill, thread, number);
+  const int result = RT_FL_REAL(pthread_kill, thread, number);
   rt_fl_note(SYS_tgkill, result, NULL, 0);
   return result;
 }
 
-/* ---- masks */
+RT_FL_ENTRY(raise);
+int rt_do_raise(int number);
+int rt_do_raise(int number) {
+  const int error = rt_fl_active() ? send_to_itself(number) : RT_FL_REAL(pthread_kill, pthread_self(), number);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+/* ---- masks. What was held before it is blocked runs before; what was pending runs behind. */
 RT_FL_ENTRY(pthread_sigmask);
 int rt_do_pthread_sigmask(int how, const sigset_t* set, sigset_t* old);
 int rt_do_pthread_sigmask(int how, const sigset_t* set, sigset_t* old) {
@@ -204,7 +215,11 @@ int rt_do_pthread_sigmask(int how, const sigset_t* set, sigset_t* old) {
     without = *set;
     sigdelset(&without, SIGSYS);
   }
-  return REAL(pthread_sigmask, how, set != NULL ? &without : NULL, old);
+  rt_fl_begin_wait();
+  const int error = RT_FL_REAL(pthread_sigmask, how, set != NULL ? &without : NULL, old);
+  rt_fl_end_wait();
+  rt_fl_run_handlers();
+  return error;
 }
 
 RT_FL_ENTRY(sigprocmask);
@@ -225,8 +240,10 @@ long rt_do_syscall(long number, long b, long c, long d, long e, long f, long g) 
   const void* const object = (const void*)a[0];
   rt_fl_object_event(object);
   long result = 0;
+  rt_fl_begin_wait();
   if (rt_fl.mode == FL_RECORD) {
     result = rt_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    rt_fl_end_wait();
     rt_fl_object_event(object);
     rt_fl_note(SYS_futex, result, NULL, 0);
   } else {
@@ -235,6 +252,7 @@ long rt_do_syscall(long number, long b, long c, long d, long e, long f, long g) 
     rt_fl_object_event(object);
     result = rt_fl_given(SYS_futex, &bytes, &size);
   }
+  rt_fl_run_handlers();
   if (result >= 0) return result;
   errno = (int)-result;
   return -1;

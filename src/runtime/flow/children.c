@@ -14,17 +14,6 @@
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
-static bool replaying(void) {
-  return rt_fl_active() && rt_fl.mode == FL_REPLAY;
-}
-
-#define REAL(name, ...)                                           \
-  ({                                                              \
-    static __typeof__(name)* real_;                               \
-    if (real_ == NULL) real_ = (__typeof__(name)*)rt_real(#name); \
-    real_(__VA_ARGS__);                                           \
-  })
-
 /* A result, or -errno. */
 static int told(long result) {
   const long value = (long)heddle_flow_told((uint64_t)(result < 0 ? -errno : result));
@@ -54,21 +43,12 @@ pid_t vfork(void) {
 }
 
 /* ---- starting a program. What libc does for it is its own business. */
-#define APART(call)                                  \
-  ({                                                 \
-    long result_ = 0;                                \
-    if (!replaying()) {                              \
-      if (rt_fl_local != NULL) ++rt_fl_local->depth; \
-      result_ = (call);                              \
-      if (rt_fl_local != NULL) --rt_fl_local->depth; \
-    }                                                \
-    result_;                                         \
-  })
+#define APART(name, ...) (rt_fl_replaying() ? 0 : RT_FL_APART(RT_FL_REAL(name, __VA_ARGS__)))
 
 RT_FL_ENTRY(system);
 int rt_do_system(const char* command);
 int rt_do_system(const char* command) {
-  return told(APART(REAL(system, command)));
+  return told(APART(system, command));
 }
 
 static int spawned(int error, pid_t child, pid_t* to) {
@@ -83,7 +63,7 @@ int rt_do_posix_spawn(pid_t* to, const char* path, const posix_spawn_file_action
 int rt_do_posix_spawn(pid_t* to, const char* path, const posix_spawn_file_actions_t* actions,
                       const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]) {
   pid_t child = 0;
-  const long error = APART(REAL(posix_spawn, &child, path, actions, attributes, arguments, environment));
+  const long error = APART(posix_spawn, &child, path, actions, attributes, arguments, environment);
   return spawned((int)error, child, to);
 }
 RT_FL_ENTRY(posix_spawnp);
@@ -93,7 +73,7 @@ int rt_do_posix_spawnp(pid_t* to, const char* file, const posix_spawn_file_actio
                        const posix_spawnattr_t* attributes, char* const arguments[],
                        char* const environment[]) {
   pid_t child = 0;
-  const long error = APART(REAL(posix_spawnp, &child, file, actions, attributes, arguments, environment));
+  const long error = APART(posix_spawnp, &child, file, actions, attributes, arguments, environment);
   return spawned((int)error, child, to);
 }
 

@@ -3,7 +3,7 @@
  *   shadow.c    events: who owns which memory, edges
  *   stream.c    a thread's file
  *   outside.c   results from outside: recorded, and given back in a replay
- *   turns.c     replay: one thread at a time, in the order of the steps
+ *   turns.c     replay: one thread at a time, in the order of the steps; names.c: what these are called
  *   heap.c      malloc and its kin; places.c: where stacks and mappings lie
  *   threads.c   beginning and end of threads and of the process
  *   handlers.c  handlers of signals
@@ -33,8 +33,8 @@ enum rt_fl_mode { FL_OFF, FL_RECORD, FL_REPLAY };
 struct rt_fl_shared {
   struct heddle_flow_thread* head; /* null: no thread has had this slot */
   int32_t tid;
-  uint64_t handle;                 /* pthread_t */
-  const void* starting;            /* struct rt_thread that is to get it */
+  uint64_t handle;      /* pthread_t */
+  const void* starting; /* struct rt_thread that is to get it */
   uint32_t creator;
   uint64_t created, last; /* number of the creator's event; of its own last one */
   uint32_t go;            /* replay: a futex */
@@ -58,6 +58,7 @@ struct rt_fl_run {
 };
 #define FL_RUNS 8
 #define FL_SIZES 256
+#define FL_OWN_STACK (256 * 1024)
 
 /* A thread as it sees itself. */
 struct rt_fl_local {
@@ -65,6 +66,7 @@ struct rt_fl_local {
   uint64_t seen[HEDDLE_FLOW_SLOTS]; /* the latest event of each thread that is known to come before */
   uint64_t last_edge;               /* number of the event of the last edge */
   uint64_t edge_base[HEDDLE_FLOW_SLOTS];
+  uint64_t last_version, version_granule, version_base; /* of Stride */
   uint64_t last_outside;
   /* stream */
   uint8_t *window, *next, *end;
@@ -86,13 +88,20 @@ struct rt_fl_local {
   /* heap */
   uint64_t heap_next, heap_end;
   void* free[FL_SIZES];
-  uint32_t depth;    /* > 0: the runtime itself is at work: nothing is recorded */
-  uint64_t waiting_signals; /* bit n - 1 is signal n */
+  uint32_t depth;  /* > 0: the runtime itself is at work: nothing is recorded */
+  void* own_stack; /* its upper end: entry.h */
+  /* handlers of signals */
+  uint64_t tag; /* as in heddle_flow_self, where it is another one while signals are held */
+  uint64_t place;
+  struct rt_fl_handler* handlers; /* that run; the innermost */
+  uint32_t held_signals;
+  bool waits;
 };
 
 struct rt_fl_globals {
   enum rt_fl_mode mode;
   bool sequences, locks;
+  enum heddle_flow_baseline baseline;
   uint32_t slots; /* given out */
   struct rt_fl_shared threads[HEDDLE_FLOW_SLOTS];
 };
@@ -105,6 +114,24 @@ extern struct heddle_flow_thread rt_fl_nobody;
 static inline bool rt_fl_active(void) {
   return rt_fl_local != NULL && rt_fl.mode != FL_OFF && rt_fl_local->depth == 0;
 }
+static inline bool rt_fl_replaying(void) {
+  return rt_fl_active() && rt_fl.mode == FL_REPLAY;
+}
+/* The function of this name that this runtime stands before. */
+#define RT_FL_REAL(name, ...)                                     \
+  ({                                                              \
+    static __typeof__(name)* real_;                               \
+    if (real_ == NULL) real_ = (__typeof__(name)*)rt_real(#name); \
+    real_(__VA_ARGS__);                                           \
+  })
+/* Of which nothing is recorded. */
+#define RT_FL_APART(call)                          \
+  ({                                               \
+    if (rt_fl_local != NULL) ++rt_fl_local->depth; \
+    const int result_ = (call);                    \
+    if (rt_fl_local != NULL) --rt_fl_local->depth; \
+    result_;                                       \
+  })
 static inline uint64_t rt_fl_number(void) {
   return heddle_flow_self->status >> HEDDLE_FLOW_STATE_BITS;
 }
@@ -119,6 +146,7 @@ static inline void rt_fl_object_event(const void* object) {
   rt_fl_end_event();
 }
 void rt_fl_empty_event(void);
+void rt_fl_abandon_event(void); /* it met a fault: it is over */
 /* One event that comes after an event of another thread. */
 void rt_fl_event_after(uint32_t slot, uint64_t number);
 void rt_fl_clear_event(void* at, uint64_t size);
@@ -133,6 +161,7 @@ static inline uint64_t rt_fl_zigzag(int64_t value) {
   return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
 void rt_fl_note_edge(uint32_t slot, uint64_t number);
+void rt_fl_note_version(enum heddle_flow_entry kind, uint64_t granule, uint32_t slot, uint64_t number);
 void* rt_fl_map_file(const char* name, uint64_t* size); /* of the folder, to read; null if it is not there */
 
 /* ---- outside.c */
@@ -141,8 +170,9 @@ void rt_fl_note_parts(uint32_t what, int64_t result, const void* first, uint64_t
 int64_t rt_fl_peek(uint32_t what, const uint8_t** bytes);
 /* Gives the next result back; what it is must be as expected. */
 int64_t rt_fl_given(uint32_t what, const uint8_t** bytes, uint64_t* size);
-/* Whether the next result is of this kind and of the present event. */
+/* Whether the next result is of this kind and of the present event, or the one with the number. */
 bool rt_fl_next_is(uint32_t what);
+bool rt_fl_next_is_at(uint32_t what, uint64_t number);
 _Noreturn void rt_fl_diverged(const char* what, int64_t expected, int64_t found);
 
 /* ---- turns.c */
@@ -153,6 +183,12 @@ void rt_fl_thread_over(void);
 void rt_fl_wait_for_all(void);
 bool rt_fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t* events);
 
+/* ---- names.c: of the event that the thread performs, in a replay */
+void rt_fl_names_init(void);
+void rt_fl_name(uint32_t site, enum heddle_flow_name_kind kind);
+void rt_fl_write_name(void);                /* its step is over */
+extern RT_TLS uint32_t heddle_control_site; /* of the call that the program makes */
+
 /* ---- places.c */
 uint64_t rt_fl_place(uint64_t size); /* addresses for a mapping of this thread */
 uint64_t rt_fl_slot_base(uint32_t slot);
@@ -160,8 +196,14 @@ uint64_t rt_fl_slot_base(uint32_t slot);
 /* ---- heap.c */
 void rt_fl_heap_begin(struct rt_fl_local* local);
 
-/* ---- handlers.c */
-void rt_fl_run_handlers(void); /* those of signals that have come, at a place that a replay finds again */
+/* ---- handlers.c. Places where handlers of signals run: a replay comes by the same ones. */
+void rt_fl_run_handlers(void);
+/* Around what may wait long: handlers run at once. A replay does not wait: what ran then runs at the beginning.
+ */
+void rt_fl_begin_wait(void);
+void rt_fl_end_wait(void);
+bool rt_fl_handlers_due(uint64_t counted); /* before an event; 1: it has been counted */
+void rt_fl_handlers_before_event(void);
 
 /* ---- system.c */
 extern int64_t rt_fl_known_pid; /* replay: what getpid() says */

@@ -53,19 +53,23 @@ static int64_t signed_at(const uint8_t** at, const uint8_t* end) {
 }
 
 static void skip_edges(struct rt_fl_local* local) {
-  while (local->given < local->given_end && *local->given == HEDDLE_FLOW_edge) {
-    ++local->given;
-    for (int i = 0; i < 3; ++i) number_at(&local->given, local->given_end);
+  while (local->given < local->given_end && *local->given != HEDDLE_FLOW_outside) {
+    const int numbers = *local->given++ == HEDDLE_FLOW_edge ? 3 : 4;
+    for (int i = 0; i < numbers; ++i) number_at(&local->given, local->given_end);
   }
 }
 
 bool rt_fl_next_is(uint32_t what) {
+  return rt_fl_next_is_at(what, rt_fl_number());
+}
+
+bool rt_fl_next_is_at(uint32_t what, uint64_t event) {
   struct rt_fl_local* const local = rt_fl_local;
   skip_edges(local);
   if (local->given >= local->given_end) return false;
   const uint8_t* at = local->given + 1;
   const uint64_t number = local->given_outside + number_at(&at, local->given_end);
-  return number == rt_fl_number() && number_at(&at, local->given_end) == what;
+  return number == event && number_at(&at, local->given_end) == what;
 }
 
 /* The recording of this thread ends here: so does the thread. */

@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
+#include "abi/control.h"
 #include "abi/hooks.h"
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
@@ -36,7 +37,7 @@ struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull, .seen = nothing_seen};
 RT_TLS struct heddle_flow_thread* heddle_flow_self = &rt_fl_nobody;
 RT_TLS struct rt_fl_local* rt_fl_local;
 RT_TLS void* rt_fl_stack;
-RT_TLS uint32_t heddle_control_site;
+RT_TLS uint32_t heddle_control_site = HEDDLE_NO_SITE;
 
 static const struct {
   uint64_t from, size;
@@ -88,6 +89,36 @@ static inline void relax(uint32_t tries) {
     RT_SYS0(SYS_sched_yield);
   else
     __builtin_ia32_pause();
+}
+
+/* ---- memory */
+static uint64_t load(const void* at, uint32_t size) {
+  switch (size) {
+    case 1:
+      return *(const volatile uint8_t*)at;
+    case 2:
+      return *(const volatile uint16_t*)at;
+    case 4:
+      return *(const volatile uint32_t*)at;
+    default:
+      return *(const volatile uint64_t*)at;
+  }
+}
+
+static void store(void* at, uint32_t size, uint64_t value) {
+  switch (size) {
+    case 1:
+      *(volatile uint8_t*)at = (uint8_t)value;
+      break;
+    case 2:
+      *(volatile uint16_t*)at = (uint16_t)value;
+      break;
+    case 4:
+      *(volatile uint32_t*)at = (uint32_t)value;
+      break;
+    default:
+      *(volatile uint64_t*)at = value;
+  }
 }
 
 /* ---- other threads */
@@ -146,6 +177,34 @@ static uint64_t lock_word(uint64_t* word) {
   }
 }
 
+/* ---- Stride, a baseline (abi/flow.h): the word says which write was the last */
+static uint64_t granule_of(const uint64_t* word) {
+  return ((uint64_t)(uintptr_t)word ^ HEDDLE_FLOW_SHADOW) / 8;
+}
+
+static uint64_t next_version(const uint64_t* word, uint64_t before) {
+  rt_fl_note_version(HEDDLE_FLOW_version, granule_of(word), slot_of(before), number_of(before));
+  return my_word(HEDDLE_FLOW_contended, rt_fl_number(), 0);
+}
+
+/* Without a lock: what was read while nobody wrote. */
+static uint64_t load_linked(const void* at, uint32_t size) {
+  const uint64_t* const word = word_of((uint64_t)(uintptr_t)at);
+  for (uint32_t tries = 0;; ++tries) {
+    const uint64_t before = LOAD(word);
+    if (kind_of(before) != HEDDLE_FLOW_locked) {
+      const uint64_t value = load(at, size);
+      if (LOAD(word) == before) {
+        set_state(HEDDLE_FLOW_waiting);
+        rt_fl_note_version(HEDDLE_FLOW_link, granule_of(word), slot_of(before), number_of(before));
+        set_state(HEDDLE_FLOW_done);
+        return value;
+      }
+    }
+    relax(tries);
+  }
+}
+
 static uint64_t changed_hands(uint64_t word) {
   const uint64_t low = word & 0xff;
   ++heddle_flow_self->handed_over;
@@ -153,7 +212,8 @@ static uint64_t changed_hands(uint64_t word) {
 }
 
 /* Edges to this event because of a word that is locked now, and what the word is to be behind the event. */
-static uint64_t take(uint64_t before, bool writes) {
+static uint64_t take(const uint64_t* word, uint64_t before, bool writes) {
+  if (rt_fl.baseline == HEDDLE_FLOW_stride) return next_version(word, before);
   const uint64_t number = rt_fl_number(), low = before & 0xff;
   switch (kind_of(before)) {
     case HEDDLE_FLOW_untouched:
@@ -242,39 +302,22 @@ static void unlock_run(struct locked_run run, uint64_t after) {
 }
 
 /* ---- accesses inside one granule */
-static uint64_t load(const void* at, uint32_t size) {
-  switch (size) {
-    case 1:
-      return *(const volatile uint8_t*)at;
-    case 2:
-      return *(const volatile uint16_t*)at;
-    case 4:
-      return *(const volatile uint32_t*)at;
-    default:
-      return *(const volatile uint64_t*)at;
-  }
-}
-
-static void store(void* at, uint32_t size, uint64_t value) {
-  switch (size) {
-    case 1:
-      *(volatile uint8_t*)at = (uint8_t)value;
-      break;
-    case 2:
-      *(volatile uint16_t*)at = (uint16_t)value;
-      break;
-    case 4:
-      *(volatile uint32_t*)at = (uint32_t)value;
-      break;
-    default:
-      *(volatile uint64_t*)at = value;
-  }
-}
-
 /* May the granule be accessed as it is? With the state direct. */
 static inline bool is_mine(uint64_t word, bool writes) {
   return word >> HEDDLE_FLOW_LOW_BITS == heddle_flow_self->tag ||
          (!writes && kind_of(word) == HEDDLE_FLOW_read && is_known(word));
+}
+
+/* The address may be bad: the fault is to come before anything is locked. When a handler has mended it and had
+ * events of its own, the access is another event than the one that met the fault. */
+static void touch(void* at, bool writes) {
+  if (writes)
+    __asm__ volatile("lock orb $0, %0" : "+m"(*(uint8_t*)at)); /* a builtin that changes nothing is left out */
+  else
+    (void)*(const volatile uint8_t*)at;
+  if ((LOAD(&heddle_flow_self->status) & 3) != HEDDLE_FLOW_done) return;
+  STORE(&heddle_flow_self->status, heddle_flow_self->status + 4 + HEDDLE_FLOW_waiting);
+  if (rt_fl.mode == FL_REPLAY) rt_fl_turn();
 }
 
 static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t value) {
@@ -284,15 +327,15 @@ static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t va
     store(at, size, value);
     return 0;
   }
+  if (!writes && rt_fl.baseline == HEDDLE_FLOW_stride) return load_linked(at, size);
   set_state(HEDDLE_FLOW_waiting);
-  /* The address may be bad: the fault is to come before anything is locked. */
-  (void)*(const volatile uint8_t*)at;
+  touch(at, writes);
   const uint64_t before = lock_word(word);
   const bool owned = needs_barrier(before, writes);
   struct locked_run run = {.length = 0};
   if (rt_fl.sequences && (owned || before == 0) && (before & 0xff) + 1 < OFTEN) run = lock_run(word, before);
   if (owned) barrier();
-  const uint64_t after = take(before, writes);
+  const uint64_t after = take(word, before, writes);
   if (writes)
     store(at, size, value);
   else
@@ -306,6 +349,7 @@ static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t va
 static uint64_t load_event(const void* at, uint32_t size) {
   if (rt_fl.mode == FL_REPLAY) {
     rt_fl_turn();
+    touch((void*)(uintptr_t)at, false);
     const uint64_t value = load(at, size);
     rt_fl_turn_done();
     return value;
@@ -317,6 +361,7 @@ static uint64_t load_event(const void* at, uint32_t size) {
 static void store_event(void* at, uint32_t size, uint64_t value) {
   if (rt_fl.mode == FL_REPLAY) {
     rt_fl_turn();
+    touch(at, true);
     store(at, size, value);
     rt_fl_turn_done();
   } else if (!has_shadow((uint64_t)(uintptr_t)at)) {
@@ -326,28 +371,44 @@ static void store_event(void* at, uint32_t size, uint64_t value) {
   }
 }
 
+/* Signals have come, and the next event has been counted already: then it is counted again behind what their
+ * handlers do. */
+static void handlers_before_access(void) {
+  struct heddle_flow_thread* const self = heddle_flow_self;
+  if (!rt_fl_handlers_due(1)) return;
+  STORE(&self->status, self->status - 4 - HEDDLE_FLOW_direct);
+  rt_fl_handlers_before_event();
+  STORE(&self->status, self->status + 4 + HEDDLE_FLOW_direct);
+}
+
 /* Instrumented code calls these two on the stack of the runtime. */
 RT_FL_KEEPING(heddle_flow_load);
-uint64_t rt_do_heddle_flow_load(const void* at, uint32_t size);
-uint64_t rt_do_heddle_flow_load(const void* at, uint32_t size) {
+uint64_t rt_do_heddle_flow_load(const void* at, uint64_t what);
+uint64_t rt_do_heddle_flow_load(const void* at, uint64_t what) {
+  const uint32_t size = what & 0xff;
   if (!rt_fl_active()) return load(at, size);
   void* const stack = rt_fl_stack;
   rt_fl_stack = NULL;
+  handlers_before_access();
   const uint64_t value = load_event(at, size);
+  rt_fl_name((uint32_t)(what >> 8), HEDDLE_FLOW_name_access);
   rt_fl_stack = stack;
   return value;
 }
 
 RT_FL_KEEPING(heddle_flow_store);
-uint64_t rt_do_heddle_flow_store(void* at, uint32_t size, uint64_t value);
-uint64_t rt_do_heddle_flow_store(void* at, uint32_t size, uint64_t value) {
+uint64_t rt_do_heddle_flow_store(void* at, uint64_t what, uint64_t value);
+uint64_t rt_do_heddle_flow_store(void* at, uint64_t what, uint64_t value) {
+  const uint32_t size = what & 0xff;
   if (!rt_fl_active()) {
     store(at, size, value);
     return 0;
   }
   void* const stack = rt_fl_stack;
   rt_fl_stack = NULL;
+  handlers_before_access();
   store_event(at, size, value);
+  rt_fl_name((uint32_t)(what >> 8), HEDDLE_FLOW_name_access);
   rt_fl_stack = stack;
   return 0;
 }
@@ -439,7 +500,7 @@ static void lock_ranges(struct rt_fl_local* local) {
     const struct rt_fl_range* const range = &local->ranges[i];
     for (uint64_t at = range->begin; at < range->end; at += 8, ++count)
       if (kind_of(local->after[count]) != HEDDLE_FLOW_locked)
-        local->after[count] = take(local->after[count], range->writes);
+        local->after[count] = take(word_of(at), local->after[count], range->writes);
   }
 }
 
@@ -486,6 +547,17 @@ static void end_event(void) {
   if (locked && rt_fl.mode == FL_RECORD) unlock_ranges(local);
   local->range_count = 0;
   local->open = false;
+}
+
+void rt_fl_abandon_event(void) {
+  if (rt_fl_local->depth != 0) return;
+  if (rt_fl_local->open) {
+    end_event();
+  } else if ((heddle_flow_self->status & 3) != HEDDLE_FLOW_done) {
+    if (rt_fl.mode == FL_REPLAY) rt_fl_turn_done();
+    set_state(HEDDLE_FLOW_done);
+  }
+  rt_fl_local->range_count = 0;
 }
 
 void rt_fl_begin_object(const void* object) {
@@ -539,7 +611,17 @@ void rt_fl_empty_event(void) {
 RT_FL_ENTRY(heddle_flow_begin);
 uint64_t rt_do_heddle_flow_begin(void);
 uint64_t rt_do_heddle_flow_begin(void) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (rt_fl_active() && !local->open && rt_fl_handlers_due(0)) {
+    struct rt_fl_range ranges[FL_RANGES];
+    const uint32_t count = local->range_count;
+    memcpy(ranges, local->ranges, count * sizeof ranges[0]);
+    rt_fl_handlers_before_event();
+    memcpy(local->ranges, ranges, count * sizeof ranges[0]);
+    local->range_count = count;
+  }
   begin_event();
+  rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_access);
   return 0;
 }
 RT_FL_ENTRY(heddle_flow_end);

@@ -54,8 +54,9 @@ bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread
   struct heddle_flow_thread* const head = (struct heddle_flow_thread*)result;
   head->format = HEDDLE_FLOW_FORMAT;
   head->slot = local->slot;
-  head->tag = HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0) >> HEDDLE_FLOW_LOW_BITS;
-  if (rt_fl.mode == FL_REPLAY || !rt_fl.sequences) head->tag = ~0ull; /* nothing is without a hook */
+  local->tag = HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0) >> HEDDLE_FLOW_LOW_BITS;
+  if (rt_fl.mode == FL_REPLAY || !rt_fl.sequences) local->tag = ~0ull; /* nothing is without a hook */
+  head->tag = local->tag;
   local->seen[local->slot] = UINT64_MAX; /* its own */
   head->seen = local->seen;
   strcpy(head->name, thread->name);
@@ -102,6 +103,24 @@ void rt_fl_note_edge(uint32_t slot, uint64_t number) {
   to = rt_fl_put(to, rt_fl_zigzag((int64_t)(number - local->edge_base[slot])));
   local->last_edge = mine;
   local->edge_base[slot] = number;
+  ++heddle_flow_self->edges;
+  rt_fl_append(entry, (uint64_t)(to - entry));
+  rt_fl_commit();
+}
+
+void rt_fl_note_version(enum heddle_flow_entry kind, uint64_t granule, uint32_t slot, uint64_t number) {
+  struct rt_fl_local* const local = rt_fl_local;
+  const uint64_t mine = rt_fl_number();
+  uint8_t entry[40];
+  uint8_t* to = entry;
+  *to++ = (uint8_t)kind;
+  to = rt_fl_put(to, mine - local->last_version);
+  to = rt_fl_put(to, rt_fl_zigzag((int64_t)(granule - local->version_granule)));
+  to = rt_fl_put(to, slot);
+  to = rt_fl_put(to, rt_fl_zigzag((int64_t)(number - local->version_base)));
+  local->last_version = mine;
+  local->version_granule = granule;
+  local->version_base = number;
   ++heddle_flow_self->edges;
   rt_fl_append(entry, (uint64_t)(to - entry));
   rt_fl_commit();

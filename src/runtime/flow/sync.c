@@ -14,14 +14,15 @@
 
 void rt_fl_joined(pthread_t handle);
 
-#define REAL(name, ...)                                           \
-  ({                                                              \
-    static __typeof__(name)* real_;                               \
-    if (real_ == NULL) real_ = (__typeof__(name)*)rt_real(#name); \
-    if (rt_fl_local != NULL) ++rt_fl_local->depth;                \
-    const int result_ = real_(__VA_ARGS__);                       \
-    if (rt_fl_local != NULL) --rt_fl_local->depth;                \
-    result_;                                                      \
+/* What libc does inside is its own business. */
+#define REAL(name, ...) RT_FL_APART(RT_FL_REAL(name, __VA_ARGS__))
+/* For what may wait. In a replay nobody does. */
+#define WAIT_FOR(name, ...)                                              \
+  ({                                                                     \
+    rt_fl_begin_wait();                                                  \
+    const int waited_ = rt_fl_replaying() ? 0 : REAL(name, __VA_ARGS__); \
+    rt_fl_end_wait();                                                    \
+    waited_;                                                             \
   })
 
 static int told_result(int real) {
@@ -36,6 +37,7 @@ static int told_result(int real) {
 }
 
 static int result(int real) {
+  rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);
   const int told = told_result(real);
   rt_fl_run_handlers();
   return told;
@@ -44,30 +46,26 @@ static int result(int real) {
 /* A bad address fails in both, where libc would look first. */
 #define TOUCH(object) ((void)((const volatile uint8_t*)(object))[sizeof *(object) > 16 ? 16 : 0])
 
-static bool replaying(void) {
-  return rt_fl_active() && rt_fl.mode == FL_REPLAY;
-}
-
 /* Waits, then the event. */
-#define ACQUIRES(name, parameters, object, ...)                 \
-  RT_FL_ENTRY(name);                                            \
-  int rt_do_##name parameters;                                  \
-  int rt_do_##name parameters {                                 \
-    TOUCH(object);                                              \
-    const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    rt_fl_object_event((const void*)(uintptr_t)object);         \
-    return result(real);                                        \
+#define ACQUIRES(name, parameters, object, ...)         \
+  RT_FL_ENTRY(name);                                    \
+  int rt_do_##name parameters;                          \
+  int rt_do_##name parameters {                         \
+    TOUCH(object);                                      \
+    const int real = WAIT_FOR(name, __VA_ARGS__);       \
+    rt_fl_object_event((const void*)(uintptr_t)object); \
+    return result(real);                                \
   }
 /* Does not wait: happens inside the event. */
-#define CHANGES(name, parameters, object, ...)                  \
-  RT_FL_ENTRY(name);                                            \
-  int rt_do_##name parameters;                                  \
-  int rt_do_##name parameters {                                 \
-    TOUCH(object);                                              \
-    rt_fl_begin_object((const void*)(uintptr_t)object);         \
-    const int real = replaying() ? 0 : REAL(name, __VA_ARGS__); \
-    rt_fl_end_event();                                          \
-    return result(real);                                        \
+#define CHANGES(name, parameters, object, ...)                        \
+  RT_FL_ENTRY(name);                                                  \
+  int rt_do_##name parameters;                                        \
+  int rt_do_##name parameters {                                       \
+    TOUCH(object);                                                    \
+    rt_fl_begin_object((const void*)(uintptr_t)object);               \
+    const int real = rt_fl_replaying() ? 0 : REAL(name, __VA_ARGS__); \
+    rt_fl_end_event();                                                \
+    return result(real);                                              \
   }
 /* ---- cancellation: a thread that is cancelled while it waits leaves by its cleanup handlers, in a replay from
  * the same place. What it would have done behind the wait is done first. */
@@ -85,6 +83,7 @@ static void on_cancel(void* argument) {
   const struct wait* const wait = argument;
   if (rt_fl_local == NULL) return;
   rt_fl_local->depth = wait->depth;
+  rt_fl_end_wait();
   after_wait(wait);
   if (rt_fl_active()) rt_fl_note(HEDDLE_FLOW_cancelled, 0, NULL, 0);
 }
@@ -95,7 +94,7 @@ static void again_program(void* argument) {
 }
 
 static void leave_if_cancelled(void) {
-  if (!replaying() || !rt_fl_next_is(HEDDLE_FLOW_cancelled)) return;
+  if (!rt_fl_replaying() || !rt_fl_next_is(HEDDLE_FLOW_cancelled)) return;
   const uint8_t* bytes;
   uint64_t size;
   rt_fl_given(HEDDLE_FLOW_cancelled, &bytes, &size);
@@ -106,6 +105,25 @@ static void leave_if_cancelled(void) {
   pthread_cleanup_pop(0);
 }
 
+/* From which a thread may be cancelled. */
+#define CANCELLABLE(wait, name, ...)                              \
+  ({                                                              \
+    int waited_ = 0;                                              \
+    (wait)->depth = rt_fl_local != NULL ? rt_fl_local->depth : 0; \
+    rt_fl_begin_wait();                                           \
+    if (!rt_fl_replaying()) {                                     \
+      pthread_cleanup_push(on_cancel, wait);                      \
+      waited_ = REAL(name, __VA_ARGS__);                          \
+      pthread_cleanup_pop(0);                                     \
+    }                                                             \
+    rt_fl_end_wait();                                             \
+    const int error_ = errno;                                     \
+    after_wait(wait);                                             \
+    leave_if_cancelled();                                         \
+    errno = error_;                                               \
+    waited_;                                                      \
+  })
+
 /* A condition: the lock is let go, and taken again. */
 #define WAITS(name, parameters, condition_, lock_, ...)          \
   RT_FL_ENTRY(name);                                             \
@@ -114,17 +132,9 @@ static void leave_if_cancelled(void) {
     TOUCH(condition_);                                           \
     TOUCH(lock_);                                                \
     rt_fl_object_event(lock_);                                   \
+    rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);      \
     struct wait wait = {.condition = condition_, .lock = lock_}; \
-    wait.depth = rt_fl_local != NULL ? rt_fl_local->depth : 0;   \
-    int real = 0;                                                \
-    if (!replaying()) {                                          \
-      pthread_cleanup_push(on_cancel, &wait);                    \
-      real = REAL(name, __VA_ARGS__);                            \
-      pthread_cleanup_pop(0);                                    \
-    }                                                            \
-    after_wait(&wait);                                           \
-    leave_if_cancelled();                                        \
-    return result(real);                                         \
+    return result(CANCELLABLE(&wait, name, __VA_ARGS__));        \
   }
 
 typedef const struct timespec* deadline;
@@ -158,7 +168,8 @@ RT_FL_ENTRY(pthread_barrier_wait);
 int rt_do_pthread_barrier_wait(pthread_barrier_t* barrier);
 int rt_do_pthread_barrier_wait(pthread_barrier_t* barrier) {
   rt_fl_object_event(barrier);
-  const int real = replaying() ? 0 : REAL(pthread_barrier_wait, barrier);
+  rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);
+  const int real = WAIT_FOR(pthread_barrier_wait, barrier);
   rt_fl_object_event(barrier);
   return result(real);
 }
@@ -166,7 +177,7 @@ RT_FL_ENTRY(pthread_barrier_destroy);
 int rt_do_pthread_barrier_destroy(pthread_barrier_t* barrier);
 int rt_do_pthread_barrier_destroy(
     pthread_barrier_t* barrier) { /* waits for those who leave: they are in libc */
-  const int real = replaying() ? 0 : REAL(pthread_barrier_destroy, barrier);
+  const int real = WAIT_FOR(pthread_barrier_destroy, barrier);
   rt_fl_object_event(barrier);
   return result(real);
 }
@@ -189,37 +200,26 @@ static int with_errno(int real) {
   errno = -told;
   return -1;
 }
-#define SEMAPHORE_WAITS(name, parameters, ...)                 \
-  RT_FL_ENTRY(name);                                           \
-  int rt_do_##name parameters;                                 \
-  int rt_do_##name parameters {                                \
-    struct wait wait = {.lock = s};                            \
-    wait.depth = rt_fl_local != NULL ? rt_fl_local->depth : 0; \
-    int real = 0;                                              \
-    if (!replaying()) {                                        \
-      pthread_cleanup_push(on_cancel, &wait);                  \
-      real = REAL(name, __VA_ARGS__);                          \
-      pthread_cleanup_pop(0);                                  \
-    }                                                          \
-    const int error = errno;                                   \
-    after_wait(&wait);                                         \
-    leave_if_cancelled();                                      \
-    errno = error;                                             \
-    return with_errno(real);                                   \
+#define SEMAPHORE_WAITS(name, parameters, ...)                \
+  RT_FL_ENTRY(name);                                          \
+  int rt_do_##name parameters;                                \
+  int rt_do_##name parameters {                               \
+    struct wait wait = {.lock = s};                           \
+    return with_errno(CANCELLABLE(&wait, name, __VA_ARGS__)); \
   }
 SEMAPHORE_WAITS(sem_wait, (sem_t * s), s)
 SEMAPHORE_WAITS(sem_timedwait, (sem_t * s, deadline t), s, t)
 SEMAPHORE_WAITS(sem_clockwait, (sem_t * s, clockid_t c, deadline t), s, c, t)
-#define SEMAPHORE_CHANGES(name)                       \
-  RT_FL_ENTRY(name);                                  \
-  int rt_do_##name(sem_t* s);                         \
-  int rt_do_##name(sem_t* s) {                        \
-    rt_fl_begin_object(s);                            \
-    const int real = replaying() ? 0 : REAL(name, s); \
-    const int error = errno;                          \
-    rt_fl_end_event();                                \
-    errno = error;                                    \
-    return with_errno(real);                          \
+#define SEMAPHORE_CHANGES(name)                             \
+  RT_FL_ENTRY(name);                                        \
+  int rt_do_##name(sem_t* s);                               \
+  int rt_do_##name(sem_t* s) {                              \
+    rt_fl_begin_object(s);                                  \
+    const int real = rt_fl_replaying() ? 0 : REAL(name, s); \
+    const int error = errno;                                \
+    rt_fl_end_event();                                      \
+    errno = error;                                          \
+    return with_errno(real);                                \
   }
 SEMAPHORE_CHANGES(sem_trywait)
 SEMAPHORE_CHANGES(sem_post)
@@ -228,7 +228,7 @@ RT_FL_ENTRY(sem_getvalue);
 int rt_do_sem_getvalue(sem_t* s, int* value);
 int rt_do_sem_getvalue(sem_t* s, int* value) {
   rt_fl_begin_object(s);
-  const int real = replaying() ? 0 : REAL(sem_getvalue, s, value);
+  const int real = rt_fl_replaying() ? 0 : REAL(sem_getvalue, s, value);
   rt_fl_end_event();
   *value = result(*value);
   return real;
@@ -240,7 +240,7 @@ void rt_do_pthread_testcancel(void) {
   rt_fl_empty_event(); /* by whose number a replay knows the place */
   struct wait wait = {.lock = NULL};
   wait.depth = rt_fl_local != NULL ? rt_fl_local->depth : 0;
-  if (!replaying()) {
+  if (!rt_fl_replaying()) {
     static void (*real)(void);
     if (real == NULL) real = (void (*)(void))rt_real("pthread_testcancel");
     pthread_cleanup_push(on_cancel, &wait);
@@ -254,54 +254,35 @@ void rt_do_pthread_testcancel(void) {
 RT_FL_ENTRY(pthread_cancel);
 int rt_do_pthread_cancel(pthread_t handle);
 int rt_do_pthread_cancel(pthread_t handle) {
-  return result(replaying() ? 0 : REAL(pthread_cancel, handle));
+  return result(rt_fl_replaying() ? 0 : REAL(pthread_cancel, handle));
 }
 
-/* ---- joining: in a replay the thread has performed its last event, and ends in earnest */
-static int join(int real, pthread_t handle) {
-  if (real == 0) rt_fl_joined(handle);
+/* ---- joining: in a replay the thread has performed its last event, and ends in earnest. Where joining fails
+ * there is an event too, by whose number a replay knows the place. */
+static int joined(int real, pthread_t handle) {
+  if (real == 0)
+    rt_fl_joined(handle);
+  else
+    rt_fl_empty_event();
   return result(real);
 }
-
-RT_FL_ENTRY(pthread_join);
-int rt_do_pthread_join(pthread_t handle, void** value);
-int rt_do_pthread_join(pthread_t handle, void** value) {
-  if (!replaying()) return join(REAL(pthread_join, handle, value), handle);
-  rt_fl_joined(handle);
-  const int told = result(0);
-  return told == 0 ? REAL(pthread_join, handle, value) : told;
-}
-
-RT_FL_ENTRY(thrd_join);
-int rt_do_thrd_join(thrd_t handle, int* value);
-int rt_do_thrd_join(thrd_t handle, int* value) {
-  if (!replaying()) return join(REAL(thrd_join, handle, value), handle);
-  rt_fl_joined(handle);
-  return REAL(thrd_join, handle, value);
-}
-
-/* Those that may fail: whether they did is known by the event that follows or does not. */
-static int try_join(int real, pthread_t handle, void** value) {
-  if (!replaying()) {
-    rt_fl_joined(handle);
-    return result(real);
+#define JOINS(name, parameters, handle, ...)                                \
+  RT_FL_ENTRY(name);                                                        \
+  int rt_do_##name parameters;                                              \
+  int rt_do_##name parameters {                                             \
+    const int told = joined(WAIT_FOR(name, __VA_ARGS__), handle);           \
+    return told == 0 && rt_fl_replaying() ? REAL(name, __VA_ARGS__) : told; \
   }
-  rt_fl_joined(handle);
-  const int told = result(0);
-  return told == 0 ? REAL(pthread_join, handle, value) : told;
-}
-RT_FL_ENTRY(pthread_tryjoin_np);
-int rt_do_pthread_tryjoin_np(pthread_t handle, void** value);
-int rt_do_pthread_tryjoin_np(pthread_t handle, void** value) {
-  return try_join(replaying() ? 0 : REAL(pthread_tryjoin_np, handle, value), handle, value);
-}
-RT_FL_ENTRY(pthread_timedjoin_np);
-int rt_do_pthread_timedjoin_np(pthread_t handle, void** value, const struct timespec* t);
-int rt_do_pthread_timedjoin_np(pthread_t handle, void** value, const struct timespec* t) {
-  return try_join(replaying() ? 0 : REAL(pthread_timedjoin_np, handle, value, t), handle, value);
-}
-RT_FL_ENTRY(pthread_clockjoin_np);
-int rt_do_pthread_clockjoin_np(pthread_t handle, void** value, clockid_t clock, const struct timespec* t);
-int rt_do_pthread_clockjoin_np(pthread_t handle, void** value, clockid_t clock, const struct timespec* t) {
-  return try_join(replaying() ? 0 : REAL(pthread_clockjoin_np, handle, value, clock, t), handle, value);
-}
+#define TRIES_TO_JOIN(name, parameters, ...)                                          \
+  RT_FL_ENTRY(name);                                                                  \
+  int rt_do_##name parameters;                                                        \
+  int rt_do_##name parameters {                                                       \
+    const int told = joined(WAIT_FOR(name, __VA_ARGS__), handle);                     \
+    return told == 0 && rt_fl_replaying() ? REAL(pthread_join, handle, value) : told; \
+  }
+JOINS(pthread_join, (pthread_t handle, void** value), handle, handle, value)
+JOINS(thrd_join, (thrd_t handle, int* value), handle, handle, value)
+TRIES_TO_JOIN(pthread_tryjoin_np, (pthread_t handle, void** value), handle, value)
+TRIES_TO_JOIN(pthread_timedjoin_np, (pthread_t handle, void** value, deadline t), handle, value, t)
+TRIES_TO_JOIN(pthread_clockjoin_np, (pthread_t handle, void** value, clockid_t c, deadline t), handle, value, c,
+              t)

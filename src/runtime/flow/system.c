@@ -134,6 +134,13 @@ static uint64_t take_number(const uint8_t** at) {
 }
 
 /* ---- recording */
+static long waiting(long number, const long a[6]) {
+  rt_fl_begin_wait();
+  const long result = raw(number, a);
+  rt_fl_end_wait();
+  return result;
+}
+
 /* What others may look at is to change inside the event: so the kernel writes elsewhere first. */
 static long read_apart(long number, const long a[6], struct piece* piece) {
   static RT_TLS uint8_t* apart;
@@ -143,7 +150,7 @@ static long read_apart(long number, const long a[6], struct piece* piece) {
   memcpy(b, a, sizeof b);
   b[1] = (long)apart;
   *piece = (struct piece){(void*)a[1], 0};
-  const long result = raw(number, b);
+  const long result = waiting(number, b);
   if (result > 0) {
     piece->size = (uint64_t)result;
     rt_fl_write_event((void*)a[1], apart, (uint64_t)result);
@@ -154,12 +161,14 @@ static long read_apart(long number, const long a[6], struct piece* piece) {
 static long record_call(long number, const long a[6]) {
   struct piece pieces[PIECES];
   long result;
-  if ((number == SYS_read || number == SYS_pread64) && a[2] <= 65536 && a[1] != 0) {
+  /* Not in a handler: what it interrupted may have been here. */
+  if ((number == SYS_read || number == SYS_pread64) && a[2] <= 65536 && a[1] != 0 &&
+      rt_fl_local->handlers == NULL) {
     result = read_apart(number, a, pieces);
     note_pieces(number, result, pieces, result > 0 ? 1 : 0);
     return result;
   }
-  result = raw(number, a);
+  result = waiting(number, a);
   const uint32_t count = find_pieces(number, a, result, pieces);
   write_pieces(pieces, count, NULL);
   note_pieces(number, result, pieces, count);
@@ -175,6 +184,7 @@ static void show_output(long number, const long a[6], long result) {
 
 /* The result stands behind the events of its pieces: so look before them. */
 static long replay_call(long number, const long a[6]) {
+  rt_fl_begin_wait();
   const uint8_t* bytes = NULL;
   int64_t result = rt_fl_peek((uint32_t)number, &bytes);
   struct piece pieces[PIECES];
@@ -259,7 +269,8 @@ static long remap(const long a[6]) {
 
 /* ---- signals to itself: the process id that the program knows is the recorded one */
 static long send_signal(const long a[6]) {
-  if (rt_fl.mode == FL_RECORD) return raw(SYS_kill, a);
+  if (rt_fl.mode == FL_RECORD) return waiting(SYS_kill, a);
+  rt_fl_begin_wait();
   return a[0] == rt_fl_known_pid || a[0] == 0 ? RT_SYS2(SYS_kill, RT_SYS0(SYS_getpid), a[1]) : 0;
 }
 
@@ -279,8 +290,44 @@ static long perform(long number, const long a[6]) {
   }
 }
 
-long rt_fl_system_call(long number, const long a[6]) {
-  if (!rt_fl_active() || rt_fl_is_own_business(number)) return raw(number, a);
+/* ---- masks that hold for a call, and for the handlers that run in it: they must not hold the trap */
+static const uint64_t* mask_of(long number, const long a[6]) {
+  switch (number) {
+    case SYS_rt_sigsuspend:
+      return (const uint64_t*)a[0];
+    case SYS_ppoll:
+      return (const uint64_t*)a[3];
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+      return (const uint64_t*)a[4];
+    case SYS_pselect6:
+      return a[5] != 0 ? *(const uint64_t* const*)a[5] : NULL;
+    default:
+      return NULL;
+  }
+}
+
+struct own_mask {
+  uint64_t mask;
+  uint64_t pair[2]; /* of pselect6: where it is, its size */
+};
+static void use_mask(long number, struct own_mask* own, long a[6]) {
+  own->pair[0] = (uint64_t)(uintptr_t)&own->mask;
+  own->pair[1] = 8;
+  const int at = number == SYS_rt_sigsuspend ? 0 : number == SYS_ppoll ? 3 : number == SYS_pselect6 ? 5 : 4;
+  a[at] = (long)(at == 5 ? own->pair : &own->mask);
+}
+
+long rt_fl_system_call(long number, const long given[6]) {
+  if (!rt_fl_active() || rt_fl_is_own_business(number)) return raw(number, given);
+  const uint64_t* const mask = mask_of(number, given);
+  struct own_mask own;
+  long a[6];
+  memcpy(a, given, sizeof a);
+  if (mask != NULL) {
+    own.mask = *mask & ~(1ull << (SIGSYS - 1));
+    use_mask(number, &own, a);
+  }
   const long result = perform(number, a);
   rt_fl_run_handlers();
   return result;

@@ -9,8 +9,6 @@
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
-#define OWN_STACK (256 * 1024)
-
 struct rt_fl_globals rt_fl;
 
 /* ---- beginning and end of a thread, called by the record runtime */
@@ -59,10 +57,11 @@ void rt_begin_buffer(struct rt_log* log) {
   rt_fl_local = local;
   STORE(&rt_fl.threads[slot].head, heddle_flow_self);
   local->depth = 0;
-  uint8_t* const stack = rt_map_memory(OWN_STACK);
+  uint8_t* const stack = rt_map_memory(FL_OWN_STACK);
   if (stack == NULL) rt_no_memory();
   rt_fl_event_after(rt_fl.threads[slot].creator, rt_fl.threads[slot].created);
-  rt_fl_stack = stack + OWN_STACK - 64;
+  if (!first) rt_fl_name(0, HEDDLE_FLOW_name_begin);
+  rt_fl_stack = local->own_stack = stack + FL_OWN_STACK - 64;
 }
 
 static char* put_text(char* to, const char* text) {
@@ -103,6 +102,7 @@ bool rt_thread_ends(_Atomic uint32_t* live) {
   rt_fl_begin_object((const void*)live);
   const bool last = --*live == 0;
   rt_fl_end_event();
+  rt_fl_name(0, HEDDLE_FLOW_name_end);
   if (last) {
     wait_until_others_are_gone(local);
     return true;
@@ -154,6 +154,7 @@ const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_att
   if (!rt_fl_active()) return wanted;
   struct rt_fl_local* const local = rt_fl_local;
   rt_fl_empty_event();
+  rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);
   uint32_t slot = 0;
   if (rt_fl.mode == FL_REPLAY) {
     const uint8_t* bytes;
@@ -247,8 +248,10 @@ __attribute__((constructor(102))) static void begin(void) {
   rt_fl.slots = 1;
   rt_fl.sequences = plan->sequences != 0;
   rt_fl.locks = plan->locks != 0;
+  rt_fl.baseline = (enum heddle_flow_baseline)plan->baseline;
   rt_fl.mode = plan->replay ? FL_REPLAY : FL_RECORD;
   if (rt_fl.mode == FL_REPLAY) rt_fl_turns_init();
+  if (rt_fl.mode == FL_REPLAY && plan->names != 0) rt_fl_names_init();
   if (rt_self == NULL) rt_begin_unseen_thread();
   rt_fl_children_init();
   rt_fl_system_init();

@@ -1,5 +1,5 @@
-/* What functions and instructions say that ask neither the kernel nor other threads: chance, time stamps, ids of
- * children. */
+/* What functions and instructions say that ask neither the kernel nor other threads: chance, time stamps, ids
+ * of children. */
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 

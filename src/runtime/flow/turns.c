@@ -54,6 +54,7 @@ static void pass(void) {
 static void give_turn(struct rt_fl_local* local) {
   if (!local->has_turn) return;
   local->has_turn = false;
+  rt_fl_write_name();
   pass();
 }
 
@@ -124,8 +125,7 @@ void rt_hold_failure(int number) {
   if (local == NULL || rt_fl.mode != FL_REPLAY) return;
   const bool in_event = (heddle_flow_self->status & 3) != HEDDLE_FLOW_done;
   const uint64_t done = rt_fl_number() - (in_event ? 1 : 0);
-  if (done < local->last_event)
-    rt_fl_diverged("a signal that did not come in the recorded run", 0, number);
+  if (done < local->last_event) rt_fl_diverged("a signal that did not come in the recorded run", 0, number);
   if (!local->fails) stop_here(local);
   rt_fl_wait_for_all();
 }

@@ -159,9 +159,9 @@ __attribute__((weak)) const pthread_attr_t* rt_choose_stack(struct rt_thread* ch
                                                             const pthread_attr_t* wanted,
                                                             pthread_attr_t* storage);
 __attribute__((weak)) bool rt_thread_ends(_Atomic uint32_t* live);
-/* Whether it will run the handler of the program itself, later. */
+/* Whether it has run the handler of the program itself, or will later. */
 __attribute__((weak)) bool rt_hold_signal(int number, const siginfo_t* information,
-                                          void (*handler)(int, siginfo_t*, void*));
+                                          void (*handler)(int, siginfo_t*, void*), void* context);
 /* Called by a thread that has failed, before anybody is told. */
 __attribute__((weak)) void rt_hold_failure(int number);
 void rt_begin_unseen_thread(void);

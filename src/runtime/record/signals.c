@@ -82,7 +82,7 @@ void rt_send_deferred(struct rt_buffer* buffer) {
 
 static void on_signal(int number, siginfo_t* information, void* context) {
   void (*const handler)(int, siginfo_t*, void*) = (void (*)(int, siginfo_t*, void*))handlers[number];
-  if (rt_hold_signal != NULL && rt_hold_signal(number, information, handler)) return;
+  if (rt_hold_signal != NULL && rt_hold_signal(number, information, handler, context)) return;
   if (rt_self == NULL && number == RT_CANCEL_SIGNAL) {
     handler(number, information, context);
     return;
@@ -167,7 +167,10 @@ static struct sigaction as_kernel_sees(int number, const struct sigaction* wante
   if (is_handler(wanted)) {
     action.sa_sigaction = on_signal;
     action.sa_flags |= SA_SIGINFO;
-    if (rt_hold_signal != NULL) action.sa_flags |= SA_ONSTACK; /* it comes at any time, and leaves no trace */
+    if (rt_hold_signal != NULL) {
+      action.sa_flags |= SA_ONSTACK;      /* it comes at any time, and leaves no trace */
+      sigdelset(&action.sa_mask, SIGSYS); /* by which that runtime meets system calls */
+    }
   } else if (wanted->sa_handler == SIG_DFL && rt.process != NULL && rt_is_failure_signal(number)) {
     action = rt_failure_action();
   }
