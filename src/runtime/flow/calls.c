@@ -106,7 +106,7 @@ RT_FL_ENTRY(clock_gettime);
 int rt_do_clock_gettime(clockid_t clock, struct timespec* to);
 int rt_do_clock_gettime(clockid_t clock, struct timespec* to) {
   if (rt_fl_active() && rt_fl.mode == FL_REPLAY) return given_time(SYS_clock_gettime, to, sizeof *to);
-  const int result = RT_FL_REAL(clock_gettime, clock, to);
+  const int result = RT_FL_APART(RT_FL_REAL(clock_gettime, clock, to)); /* clocks of processor time trap */
   if (rt_fl_active()) rt_fl_note(SYS_clock_gettime, result < 0 ? -errno : result, to, sizeof *to);
   return result;
 }
@@ -115,7 +115,7 @@ RT_FL_ENTRY(gettimeofday);
 int rt_do_gettimeofday(struct timeval* restrict to, void* restrict zone);
 int rt_do_gettimeofday(struct timeval* restrict to, void* restrict zone) {
   if (rt_fl_active() && rt_fl.mode == FL_REPLAY) return given_time(SYS_gettimeofday, to, sizeof *to);
-  const int result = RT_FL_REAL(gettimeofday, to, zone);
+  const int result = RT_FL_APART(RT_FL_REAL(gettimeofday, to, zone));
   if (rt_fl_active()) rt_fl_note(SYS_gettimeofday, result < 0 ? -errno : result, to, sizeof *to);
   return result;
 }
