@@ -43,7 +43,7 @@ int main(void) {
   pthread_t threads[3];
   for (int i = 0; i < 3; ++i) pthread_create(&threads[i], NULL, run, NULL);
   run(NULL);
-  deep(100000);
+  deep(40000);
   for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
   puts("done");
   return 0;
