@@ -41,38 +41,62 @@ std::string what_happens(const Schedule& schedule, const Step& step, bool last) 
   return "";
 }
 
-// Of one step: the first and the last few.
-std::string accesses_text(std::span<const StoryEvent> events) {
-  constexpr size_t kFirst = 2, kLast = 4;
+// Of the events of one step the first and the last few are shown.
+constexpr size_t kFirst = 2, kLast = 4;
+
+bool is_shown(size_t i, size_t count) {
+  return count <= kFirst + kLast || i < kFirst || i >= count - kLast;
+}
+
+std::string accesses_text(std::span<const StoryEvent> events, const OwnPlaces& own) {
   std::string out;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (i == kFirst && events.size() > kFirst + kLast) {
-      out += fmt::format("      ... {} more\n", events.size() - kFirst - kLast);
-      i = events.size() - kLast;
+    if (!is_shown(i, events.size())) {
+      if (i == kFirst) out += fmt::format("      ... {} more\n", events.size() - kFirst - kLast);
+      continue;
     }
-    const std::string line =
-        events[i].place ? fmt::format("{}:{} ", events[i].place->file, events[i].place->line) : "";
+    const auto better = own.find(events[i].event);
+    const std::optional<CodePlace> place = better == own.end() ? events[i].place : better->second;
+    const std::string line = place ? fmt::format("{}:{} ", place->file, place->line) : "";
     out += fmt::format("      {}{}\n", line, events[i].what);
   }
   return out;
 }
 
-}  // namespace
-
-std::string schedule_story(const Execution& run, const CodeNames& names, size_t most) {
-  const Schedule& schedule = run.schedule;
-  const std::vector<StoryEvent> events = event_story(run, names);
-  std::string out;
-  const size_t count = schedule.steps.size(), first = count > most ? count - most : 0;
-  if (first != 0) out += fmt::format("  ... {} steps before\n", first);
+// Tells `use` of each of the last `most` steps, with its events.
+void each_step(const Execution& run, std::span<const StoryEvent> events, size_t most, const auto& use) {
+  const size_t count = run.schedule.steps.size(), first = count > most ? count - most : 0;
   auto begin = std::ranges::lower_bound(events, first, {}, &StoryEvent::step);
   for (size_t i = first; i < count; ++i) {
     const auto end =
         std::find_if(begin, events.end(), [&](const StoryEvent& event) { return event.step != i; });
-    out += fmt::format("  {}\n{}", what_happens(schedule, schedule.steps[i], i + 1 == count),
-                       accesses_text({begin, end}));
+    use(i, std::span<const StoryEvent>(begin, end));
     begin = end;
   }
+}
+
+}  // namespace
+
+std::string schedule_story(const Execution& run, const CodeNames& names, const OwnPlaces& own, size_t most) {
+  const Schedule& schedule = run.schedule;
+  const size_t count = schedule.steps.size();
+  std::string out = count > most ? fmt::format("  ... {} steps before\n", count - most) : "";
+  const std::vector<StoryEvent> events = event_story(run, names);
+  each_step(run, events, most, [&](size_t step, std::span<const StoryEvent> of) {
+    out += fmt::format("  {}\n{}", what_happens(schedule, schedule.steps[step], step + 1 == count),
+                       accesses_text(of, own));
+  });
+  return out;
+}
+
+std::vector<size_t> foreign_events(const Execution& run, const CodeNames& names, size_t most) {
+  std::vector<size_t> out;
+  const std::vector<StoryEvent> events = event_story(run, names);
+  each_step(run, events, most, [&](size_t, std::span<const StoryEvent> of) {
+    for (size_t i = 0; i < of.size(); ++i)
+      if (is_shown(i, of.size()) && !is_own(of[i].place)) out.push_back(of[i].event);
+  });
+  std::ranges::reverse(out);
   return out;
 }
 

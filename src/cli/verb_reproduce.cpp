@@ -193,7 +193,7 @@ void print_attempts(const ReproduceResult& result, const Trace& trace) {
 }
 
 void print_reproduced(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
-                      const CodeNames& names, const std::string& output) {
+                      const CodeNames& names, const OwnPlaces& own, const std::string& output) {
   const Confirmation& confirmation = result.confirmation;
   const ScheduleMeasures measures = measure(confirmation.best.schedule);
   fmt::print(stderr, "heddle: {}", confirmation.best.failure->report());
@@ -213,21 +213,23 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
              duration_text(attempt.solving));
   fmt::print(stderr, "  replayed in fresh processes: the same failure {} of {} times\n{}",
              confirmation.confirmed, options.confirmations,
-             schedule_story(result.told ? *result.told : confirmation.best, names));
+             schedule_story(result.told ? *result.told : confirmation.best, names, own));
   if (confirmation.confirmed < options.confirmations)
     fmt::print(stderr,
                "  Not each time: the program depends on something that its runs leave behind or that changes, "
                "such as files. "
                "See\n  heddle replay, which says where runs differ.\n");
   if (!output.empty())
-    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n        heddle replay {} --gdb\n",
-               output, shell_quote({output}), shell_quote({output}));
+    fmt::print(stderr,
+               "heddle: schedule in {}\n  next: heddle replay {}\n        heddle replay {} --gdb\n        "
+               "heddle report {}    why it fails\n",
+               output, shell_quote({output}), shell_quote({output}), shell_quote({output}));
 }
 
 void print_result(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
-                  const CodeNames& names, const std::string& output) {
+                  const CodeNames& names, const OwnPlaces& own, const std::string& output) {
   if (result.end == ReproduceResult::End::reproduced)
-    return print_reproduced(result, recorded, options, names, output);
+    return print_reproduced(result, recorded, options, names, own, output);
   fmt::print(stderr, "heddle: {}\n", recorded.info.failure->headline);
   switch (result.end) {
     case ReproduceResult::End::impossible:
@@ -384,12 +386,21 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   };
   const Result<ReproduceResult> result =
       reproduce(recorded.trace, *recorded.info.failure, *engine, executor, options, events);
+  if (!result) {
+    line.clear();
+    return result.error();
+  }
+  OwnPlaces own;
+  if (result->told && !common.json) {
+    RunRules rules = options.rules;
+    rules.memory_model = result->attempts.back().model;
+    own = HEDDLE_TRY(own_places(*result->told, foreign_events(*result->told, *setup.program), executor, rules));
+  }
   line.clear();
-  if (!result) return result.error();
   if (common.json)
     print_json(to_json(*result, recorded, output));
   else
-    print_result(*result, recorded, options, *setup.program, output);
+    print_result(*result, recorded, options, *setup.program, own, output);
   if (result->end == ReproduceResult::End::reproduced && result->confirmation.best.schedule_complete) {
     ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output};
     if (!given.report_time.empty()) report_options.time = HEDDLE_TRY(parse_duration(given.report_time));

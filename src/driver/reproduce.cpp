@@ -4,6 +4,7 @@
 
 #include "driver/order_guide.h"
 #include "driver/other_explanations.h"
+#include "driver/own_places.h"
 #include "replay/interrupt.h"
 #include "solve/doubted_clocks.h"
 #include "solve/reads_from.h"
@@ -177,7 +178,14 @@ class Reproducer {
                                                   .fresh = true,
                                                   .keep_schedule = true,
                                                   .keep_events = true}));
-    if (run.failed_as(best.failure->identity)) result_.told = std::move(run);
+    if (!run.failed_as(best.failure->identity)) return {};
+    // Where the block was released is told by a line of the program's own.
+    const std::optional<size_t> released = release_event(run);
+    if (released && !is_own(best.failure->other_place)) {
+      const OwnPlaces own = HEDDLE_TRY(own_places(run, std::span(&*released, 1), executor_, rules_));
+      if (!own.empty()) result_.confirmation.best.failure->other_place = own.begin()->second;
+    }
+    result_.told = std::move(run);
     return {};
   }
 

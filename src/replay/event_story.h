@@ -10,7 +10,8 @@
 namespace heddle {
 
 struct StoryEvent {
-  size_t step = 0;  // of the run's schedule
+  size_t step = 0;   // of the run's schedule
+  size_t event = 0;  // of Execution::kept_events
   std::optional<CodePlace> place;
   std::string what;  // "reads balance: 100"
 };
