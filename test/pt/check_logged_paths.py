@@ -5,20 +5,13 @@ give the same blocks in the same order, for every thread. Numbers of both sides 
 
     check_logged_paths.py BUILD SCRATCH [--levels 0,1,2] [--cores 1,2,4] [--limit SECONDS] PROGRAM...
 """
-import argparse
 import array
 import os
 import shutil
 import subprocess
 import sys
 
-
-def run(command, timeout, **more):
-    try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout,
-                              **more)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 124, "", "takes too long")
+from pt_checks import argument_parser, compile_program, each_way, run
 
 
 def compare(logged, recovered, partner):
@@ -35,9 +28,7 @@ def compare(logged, recovered, partner):
 def check(args, source, level, cores):
     name = os.path.basename(source).rsplit(".", 1)[0]
     app, trace, logs = (os.path.join(args.scratch, each) for each in (name, "trace.data", "logs"))
-    compiler = ["heddle-c++", "-std=c++20"] if source.endswith((".cpp", ".cc")) else ["heddle-cc"]
-    compiled = run([os.path.join(args.build, "bin", compiler[0]), *compiler[1:], f"-O{level}", "-pthread", "-g",
-                    "-fsanitize-coverage=trace-pc-guard,no-prune", os.path.abspath(source), args.logger, "-o", app], 180)
+    compiled = compile_program(args.build, source, level, app, "-g", "-fsanitize-coverage=trace-pc-guard,no-prune", args.logger)
     if compiled.returncode != 0:
         return "broken", compiled.stderr[:300]
     shutil.rmtree(logs, ignore_errors=True)
@@ -75,29 +66,23 @@ def check(args, source, level, cores):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("build")
-    parser.add_argument("scratch")
-    parser.add_argument("programs", nargs="+")
+    parser = argument_parser()
     parser.add_argument("--levels", default="0,1,2")
     parser.add_argument("--cores", default="1,2,4")
     parser.add_argument("--limit", type=int, default=8)
     args = parser.parse_args()
-    args.build, args.scratch = os.path.abspath(args.build), os.path.abspath(args.scratch)
     os.makedirs(args.scratch, exist_ok=True)
     args.logger = os.path.join(args.scratch, "log_blocks.o")
     subprocess.run(["clang-19", "-O1", "-fPIC", "-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "log_blocks.c"), "-o",
                     args.logger], check=True)
     counts, blocks = {}, 0
-    for source in args.programs:
-        for level in args.levels.split(","):
-            for cores in args.cores.split(","):
-                verdict, text = check(args, source, level, cores)
-                counts[verdict] = counts.get(verdict, 0) + 1
-                if verdict == "same":
-                    blocks += int(text)
-                else:
-                    print(f"{os.path.basename(source)} -O{level} {cores} cores: {verdict}: {text}", flush=True)
+    for source, level, cores in each_way(args):
+        verdict, text = check(args, source, level, cores)
+        counts[verdict] = counts.get(verdict, 0) + 1
+        if verdict == "same":
+            blocks += int(text)
+        else:
+            print(f"{os.path.basename(source)} -O{level} {cores} cores: {verdict}: {text}", flush=True)
     print(", ".join(f"{counts[each]} {each}" for each in sorted(counts)) + f"; {blocks} blocks")
     return 1 if set(counts) - {"same", "ends early"} else 0
 

@@ -5,27 +5,18 @@ of a loop or a wrong call shows as a mismatch or as a path that does not fit.
 
     check_paths.py BUILD SCRATCH [--levels 0,1,2] [--cores 1,2,4] PROGRAM...
 """
-import argparse
 import os
 import re
 import shutil
-import subprocess
 import sys
 
-
-def run(command, timeout, **more):
-    try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, **more)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 124, "", "takes too long")
+from pt_checks import argument_parser, compile_program, each_way, run
 
 
 def check(build, scratch, source, level, cores):
     name = os.path.basename(source).rsplit(".", 1)[0]
     app, recording = os.path.join(scratch, name), os.path.join(scratch, "run.rec")
-    compiler = ["heddle-c++", "-std=c++20"] if source.endswith(".cpp") else ["heddle-cc"]
-    compiled = run([os.path.join(build, "bin", compiler[0]), *compiler[1:], f"-O{level}", "-pthread", os.path.abspath(source),
-                    "-o", app], 120)
+    compiled = compile_program(build, source, level, app)
     if compiled.returncode != 0:
         return "broken", compiled.stderr[:200]
     shutil.rmtree(recording, ignore_errors=True)
@@ -43,23 +34,17 @@ def check(build, scratch, source, level, cores):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("build")
-    parser.add_argument("scratch")
-    parser.add_argument("programs", nargs="+")
+    parser = argument_parser()
     parser.add_argument("--levels", default="0,1,2")
     parser.add_argument("--cores", default="1,2,4")
     args = parser.parse_args()
-    build, scratch = os.path.abspath(args.build), os.path.abspath(args.scratch)
-    os.makedirs(scratch, exist_ok=True)
+    os.makedirs(args.scratch, exist_ok=True)
     counts = {}
-    for source in args.programs:
-        for level in args.levels.split(","):
-            for cores in args.cores.split(","):
-                verdict, text = check(build, scratch, source, level, cores)
-                counts[verdict] = counts.get(verdict, 0) + 1
-                if verdict != "right":
-                    print(f"{os.path.basename(source)} -O{level} {cores} cores: {verdict}: {text}", flush=True)
+    for source, level, cores in each_way(args):
+        verdict, text = check(args.build, args.scratch, source, level, cores)
+        counts[verdict] = counts.get(verdict, 0) + 1
+        if verdict != "right":
+            print(f"{os.path.basename(source)} -O{level} {cores} cores: {verdict}: {text}", flush=True)
     print(", ".join(f"{counts[each]} {each}" for each in sorted(counts)))
     return 1 if counts.get("mismatch", 0) + counts.get("does not fit", 0) + counts.get("not recorded", 0) else 0
 

@@ -5,19 +5,12 @@
 
 A program that does not fail within the time is skipped, and said so. --least: how many must be reproduced.
 """
-import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 
-
-def run(command, timeout, **more):
-    try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, **more)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 124, "", "takes too long")
+from pt_checks import argument_parser, compile_program, run
 
 
 def first_error(text):
@@ -33,9 +26,7 @@ def check(args, source):
     os.makedirs(folder)
     heddle = os.path.join(args.build, "bin", "heddle")
     app = os.path.join(folder, name)
-    compiler = ["heddle-c++", "-std=c++20"] if source.endswith(".cpp") else ["heddle-cc"]
-    compiled = run([os.path.join(args.build, "bin", compiler[0]), *compiler[1:], f"-O{args.level}", "-pthread", os.path.abspath(source),
-                    "-o", app] + args.define, 120)
+    compiled = compile_program(args.build, source, args.level, app, *args.define)
     if compiled.returncode != 0:
         return "broken", compiled.stderr[:300]
     recording = os.path.join(folder, "run.rec")
@@ -57,10 +48,7 @@ def check(args, source):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("build")
-    parser.add_argument("scratch")
-    parser.add_argument("programs", nargs="+")
+    parser = argument_parser()
     parser.add_argument("-O", dest="level", default="1")
     parser.add_argument("-D", dest="define", action="append", default=[])
     parser.add_argument("--cores", type=int, default=2)
@@ -69,7 +57,6 @@ def main():
     parser.add_argument("--hang", type=int, default=10)
     args = parser.parse_args()
     args.define = [f"-D{each}" for each in args.define]
-    args.build, args.scratch = os.path.abspath(args.build), os.path.abspath(args.scratch)
     counts = {}
     for source in args.programs:
         verdict, text = check(args, source)
