@@ -25,10 +25,25 @@ def compare(logged, recovered, partner):
     return None
 
 
+def compile_with_guards(args, source, level, app):
+    """Without optimisation clang puts the calls in behind the plugin that embeds the program: they must be there before."""
+    guards = ["-g", "-fsanitize-coverage=trace-pc-guard,no-prune"]
+    if level != "0":
+        return compile_program(args.build, source, level, app, *guards, args.logger)
+    cpp = source.endswith((".cpp", ".cc"))
+    bitcode = app + ".bc"
+    done = run(["clang++-19" if cpp else "clang-19", *(["-std=c++20"] if cpp else []), "-O0", "-pthread", *guards, "-emit-llvm", "-c",
+                os.path.abspath(source), "-o", bitcode], 180)
+    if done.returncode != 0:
+        return done
+    return run([os.path.join(args.build, "bin", "heddle-c++" if cpp else "heddle-cc"), "-O0", "-pthread", "-g", bitcode, args.logger,
+                "-o", app], 180)
+
+
 def check(args, source, level, cores):
     name = os.path.basename(source).rsplit(".", 1)[0]
     app, trace, logs = (os.path.join(args.scratch, each) for each in (name, "trace.data", "logs"))
-    compiled = compile_program(args.build, source, level, app, "-g", "-fsanitize-coverage=trace-pc-guard,no-prune", args.logger)
+    compiled = compile_with_guards(args, source, level, app)
     if compiled.returncode != 0:
         return "broken", compiled.stderr[:300]
     shutil.rmtree(logs, ignore_errors=True)
