@@ -71,7 +71,16 @@ void ThreadInterpreter::go_on_to_death() {
   const Program& program = machine_.code.program();
   for (unsigned i = 0; i < kMostSteps && active(); ++i) {
     advance();
-    if (!active() || next_op().stop != Stop::end) return;
+    if (!active()) return;
+    if (const auto* call = llvm::dyn_cast<llvm::CallInst>(next_op().instruction);
+        call != nullptr && next_op().stop == Stop::call) {
+      const llvm::Function* callee = call->getCalledFunction();
+      if (callee == nullptr || callee->isDeclaration()) return;
+      enter_function(program.id_of(*callee), EnteredBy::call);
+      block(program.id_of(callee->getEntryBlock()));
+      continue;
+    }
+    if (next_op().stop != Stop::end) return;
     const llvm::Instruction& terminator = *next_op().instruction;
     if (llvm::isa<llvm::ReturnInst>(terminator)) {
       const bool by_call = entered_.back() == EnteredBy::call || entered_.back() == EnteredBy::pointer;
