@@ -22,6 +22,7 @@
 #include "symex/memory.h"
 #include "symex/shared_bytes.h"
 #include "symex/variadic.h"
+#include "symex/written_pointers.h"
 #include "trace/trace.h"
 
 namespace heddle {
@@ -69,8 +70,9 @@ class SymbolicMachine {
     SharedBytes by_handlers;  // of these, those that signal handlers write
     Objects objects;
     Blocks blocks;
-    std::set<uint64_t> unwritten;  // shared bytes that are read and that nobody may have written
-    bool releases = true;          // all of them were seen
+    std::set<uint64_t> unwritten;             // shared bytes that are read and that nobody may have written
+    bool releases = true;                     // all of them were seen
+    std::optional<WrittenPointers> pointers;  // if somebody has asked what is released
     LikelyWrites likely;
   };
   SymbolicMachine(CodeCache& code, SymbolicMemory memory, const Known& known, ApproximationList& approximations,
@@ -176,8 +178,8 @@ class SymbolicMachine {
   // A concrete address, or none: then the access is given up and registered.
   std::optional<uint64_t> address(const Cell& cell, const Op& op);
   bool is_shared(uint64_t at, uint64_t size) const { return !shared.empty() && shared.contains(at, size); }
-  // What is read there may be of others, so that it is an event. Before the first thread made another one, all is
-  // its own; the recording relies on that (settled_memory.h).
+  // What is read there may be of others, so that it is an event. Before the first thread made another one, all
+  // is its own; the recording relies on that (settled_memory.h).
   bool may_be_of_others(uint64_t at, uint64_t size) const {
     return is_shared(at, size) && (!is_alone() || known_.by_handlers.contains(at, size));
   }
@@ -200,6 +202,8 @@ class SymbolicMachine {
   void allocate_block(uint64_t address, uint64_t size);
   void resize_block(uint64_t address, uint64_t size);  // where it is
   void release_block(uint64_t address);
+  // The block that the pointer must point to, if it points to one; that it does becomes a condition.
+  std::optional<uint64_t> released_block(const Cell& pointer);
   // What its size may be, whoever has allocated it. Nobody knows: smallest > largest.
   BlockSizes block_sizes(uint64_t address);
 

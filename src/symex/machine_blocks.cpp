@@ -59,6 +59,29 @@ void SymbolicMachine::release_block(uint64_t at) {
   forget(at, std::min(size, kMost), "what the allocator leaves in a freed block");
 }
 
+// That it is not null need not be certain: then the trace is not exact.
+std::optional<uint64_t> SymbolicMachine::released_block(const Cell& pointer) {
+  const ExprNode& node = trace.pool.node(pointer.expression);
+  if (!known_.pointers || node.op != ExprOp::read || trace.events[node.a].address_expression)
+    return std::nullopt;
+  const auto found = known_.pointers->find(trace.events[node.a].address);
+  if (found == known_.pointers->end() || node.width != 64) return std::nullopt;
+  std::set<uint64_t> values = found->second;
+  const bool may_be_null = values.erase(0) != 0;
+  if (values.size() != 1 || !known_.blocks.contains(*values.begin())) return std::nullopt;
+  const Expr not_null =
+      pool().logical_not(pool().binary(ExprOp::eq, pointer.expression, pool().constant(0, 64)));
+  if (may_be_null && std::ranges::none_of(trace.constraints, [&](const Constraint& constraint) {
+        return constraint.condition == not_null;
+      })) {
+    unknown(1, "whether a pointer that is released is null");
+    wrote_anywhere = true;
+  }
+  Cell same = pointer;
+  must_be(Constraint::Kind::argument, &same, 64, *values.begin());
+  return *values.begin();
+}
+
 void SymbolicMachine::find_error(uint64_t at) {
   if (error_at_ != 0) return;
   error_at_ = at;

@@ -355,8 +355,9 @@ bool is_string_copy(llvm::StringRef name) {
 void release_call(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const int pointer = effects_of(machine, call)->allocation_pointer;
-  const std::optional<uint64_t> at =
-      machine.address(*machine.value(*call.getArgOperand(static_cast<unsigned>(pointer))), op);
+  const Cell& cell = *machine.value(*call.getArgOperand(static_cast<unsigned>(pointer)));
+  std::optional<uint64_t> at = cell.expression ? machine.released_block(cell) : std::nullopt;
+  if (!at) at = machine.address(cell, op);
   if (!at) machine.misses_release = true;
   if (at && *at == 0) machine.unpass(op);
   if (at && *at != 0) machine.release_block(*at);

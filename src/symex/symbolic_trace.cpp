@@ -262,6 +262,12 @@ void add_initial_bytes(ImageBytes& image, const SymbolicMachine::Objects& more, 
   for (const auto& [begin, size] : more) add(begin, size);
 }
 
+std::vector<const ThreadTrace*> traces_of(std::span<const ThreadRun> runs) {
+  std::vector<const ThreadTrace*> out;
+  for (const ThreadRun& run : runs) out.push_back(&run.machine->trace);
+  return out;
+}
+
 SymbolicMachine::Objects pointer_targets(const ProgramImage& program, ImageBytes& image,
                                          const SymbolicMachine::Objects& objects,
                                          std::span<const ThreadRun> runs) {
@@ -279,8 +285,7 @@ SymbolicMachine::Objects pointer_targets(const ProgramImage& program, ImageBytes
                ? TargetObject{after->first, after->second}
                : TargetObject{};
   };
-  std::vector<const ThreadTrace*> threads;
-  for (const ThreadRun& run : runs) threads.push_back(&run.machine->trace);
+  const std::vector<const ThreadTrace*> threads = traces_of(runs);
   return PointerTargets(threads, object_at, [&](uint64_t at) { return image.word(at); }).find();
 }
 
@@ -327,12 +332,12 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     SymbolicMachine::Known next = known;
     next.blocks.clear();
     add_shared(notes, origins, next.shared);
-    bool missed = false, asked = false, guessed = false;
+    bool missed = false, asked = false, guessed = false, missed_release = false;
     next.likely.clear();
     for (const ThreadRun& run : pass.runs()) {
       next.shared.add(run.machine->also_share);
       run.machine->add_objects(next.objects);
-      next.releases &= !run.machine->misses_release;
+      missed_release |= run.machine->misses_release;
       for (const auto& [at, sizes] : run.machine->allocated) next.blocks[at].add(sizes);
       next.unwritten.insert(run.machine->unwritten.begin(), run.machine->unwritten.end());
       missed |= run.machine->misses_object();
@@ -342,6 +347,9 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
         add_likely_writes(run.machine->trace, static_cast<uint32_t>(&run - pass.runs().data()),
                           *run.machine->likely, next.likely);
     }
+    if (known.pointers) next.releases &= !missed_release;
+    if (known.pointers || missed_release)
+      next.pointers = written_pointers(traces_of(pass.runs()), [&](uint64_t at) { return image.word(at); });
     for (const ThreadRun& run : pass.runs()) share_texts(run.machine->text_ends, known.shared, next.shared);
     sort_by_time(next.likely);
     const SymbolicMachine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
@@ -349,7 +357,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     constexpr unsigned kMostGuesses = 6;  // passes: guesses need not come to rest
     const bool more = (guessed && statistics.passes < kMostGuesses && next.likely != known.likely) ||
                       next.shared.count() != known.shared.count() || next.releases != known.releases ||
-                      next.unwritten.size() != known.unwritten.size() ||
+                      next.pointers != known.pointers || next.unwritten.size() != known.unwritten.size() ||
                       (missed && next.objects != known.objects) || (asked && next.blocks != known.blocks);
     if (more && statistics.passes < options.most_passes) {
       known = std::move(next);
