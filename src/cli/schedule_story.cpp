@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "replay/event_story.h"
@@ -67,10 +68,14 @@ std::string accesses_text(std::span<const StoryEvent> events, const OwnPlaces& o
 void each_step(const Execution& run, std::span<const StoryEvent> events, size_t most, const auto& use) {
   const size_t count = run.schedule.steps.size(), first = count > most ? count - most : 0;
   auto begin = std::ranges::lower_bound(events, first, {}, &StoryEvent::step);
+  // Where threads wait for each other it is all about locks; elsewhere values come first where there are many.
+  const bool about_locks = run.failure && !run.failure->waits.empty();
   for (size_t i = first; i < count; ++i) {
     const auto end =
         std::find_if(begin, events.end(), [&](const StoryEvent& event) { return event.step != i; });
-    use(i, std::span<const StoryEvent>(begin, end));
+    std::vector<StoryEvent> of(begin, end);
+    if (of.size() > kFirst + kLast && !about_locks) std::erase_if(of, std::mem_fn(&StoryEvent::is_sync));
+    use(i, std::span<const StoryEvent>(of));
     begin = end;
   }
 }

@@ -178,8 +178,11 @@ std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names
     for (uint64_t i = 0; i < count && event < run.kept_events.size(); ++i, ++event) {
       const heddle_event& each = run.kept_events[event];
       if (std::string text = text_of(each); !text.empty())
-        out.push_back(
-            {.step = step, .event = event, .place = names.place_of_site(each.site), .what = std::move(text)});
+        out.push_back({.step = step,
+                       .event = event,
+                       .place = names.place_of_site(each.site),
+                       .what = std::move(text),
+                       .is_sync = each.kind >= HEDDLE_EVENT_sync});
     }
   }
   return out;

@@ -13,7 +13,8 @@ struct StoryEvent {
   size_t step = 0;   // of the run's schedule
   size_t event = 0;  // of Execution::kept_events
   std::optional<CodePlace> place;
-  std::string what;  // "reads balance: 100"
+  std::string what;      // "reads balance: 100"
+  bool is_sync = false;  // no access: a lock, a wait
 };
 
 // The accesses to memory that more than one thread accesses and that changes then, the end of blocks that
