@@ -52,8 +52,9 @@ void FrameRecords::add(const Frame& frame) {
     llvm::Value* value = frame.values[i];
     llvm::Instruction* before = &*builder.GetInsertPoint();
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (instruction != nullptr &&
-        !(llvm::isa<llvm::AllocaInst>(instruction) && instruction->getParent() == &entry))
+    // Places may stand behind other code of the entry block.
+    if (instruction != nullptr && !(llvm::isa<llvm::AllocaInst>(instruction) &&
+                                    instruction->getParent() == &entry && instruction->comesBefore(before)))
       before = llvm::isa<llvm::PHINode>(instruction)
                    ? &*const_cast<llvm::BasicBlock*>(instruction->getParent())->getFirstInsertionPt()
                    : const_cast<llvm::Instruction*>(instruction->getNextNode());
