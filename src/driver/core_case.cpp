@@ -8,6 +8,7 @@
 #include <set>
 
 #include "image/elf_file.h"
+#include "program/source_place.h"
 #include "replay/failure.h"
 
 namespace heddle {
@@ -97,6 +98,15 @@ RecordedFailure failure_in(const CoreCase& core, const ControlledProgram& progra
   if (failure->place)
     out.place = RecordedPlace{
         .file = failure->place->file, .line = failure->place->line, .function = failure->place->function};
+  // Of what was inlined, controlled runs may name the caller's line: the function that it is in decides.
+  if (out.place && result.outcome == HEDDLE_OUTCOME_signal)
+    for (const CoreFrame& frame : stack.frames)
+      if (const std::optional<InstructionId> at =
+              frame.in_program ? core.map->instruction_at(frame.place()) : std::nullopt) {
+        out.place->function =
+            short_name(source_places(core.regions->program().instruction(*at)).back().function);
+        break;
+      }
   return out;
 }
 

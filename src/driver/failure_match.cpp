@@ -25,9 +25,9 @@ bool same_function(const RecordedFailure& recorded, const Failure& controlled) {
 FailureMatch match(const RecordedFailure& recorded, const Failure& controlled) {
   if (recorded.identity == controlled.identity) return FailureMatch::same;
   if (recorded.kind == controlled.kind && same_function(recorded, controlled)) return FailureMatch::same;
-  if (recorded.kind == "hang")
-    return is_one_of(controlled.kind, {"deadlock", "lost-wakeup", "livelock"}) ? FailureMatch::cause
-                                                                               : FailureMatch::none;
+  if (recorded.kind == "hang" && is_one_of(controlled.kind, {"deadlock", "lost-wakeup", "livelock"}))
+    return FailureMatch::cause;
+  // Also of a hang: who waits for a lock in freed memory waits for ever, or crashes.
   if (is_one_of(controlled.kind, {"use-after-free", "double-free", "invalid-free"})) return FailureMatch::cause;
   return FailureMatch::none;
 }

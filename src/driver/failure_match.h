@@ -12,7 +12,8 @@ namespace heddle {
 enum class FailureMatch : uint8_t {
   none,
   same,   // the same identity
-  cause,  // a misuse of memory where the recording has the crash that may come of it; a deadlock for a hang
+  cause,  // a misuse of memory where the recording has the crash or hang that may come of it; a deadlock for a
+          // hang
 };
 
 FailureMatch match(const RecordedFailure& recorded, const Failure& controlled);

@@ -28,6 +28,7 @@ TEST(FailureMatch, CausesOfWhatWasSeen) {
   EXPECT_EQ(match(recorded("segv"), controlled("use-after-free")), FailureMatch::cause);
   EXPECT_EQ(match(recorded("hang"), controlled("lost-wakeup")), FailureMatch::cause);
   EXPECT_EQ(match(recorded("hang"), controlled("assert")), FailureMatch::none);
+  EXPECT_EQ(match(recorded("hang"), controlled("use-after-free")), FailureMatch::cause);
   EXPECT_EQ(match(recorded("segv"), controlled("deadlock")), FailureMatch::none);
 }
 
