@@ -163,6 +163,7 @@ void print_result(const Outcomes& all, const CodeNames& names) {
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   CoreSearchOptions options{.rules = HEDDLE_TRY(given.control.rules()), .preemptions = given.preemptions};
   if (given.order == "chess") options.order = CoreOrder::chess;
+  if (given.order == "dependence") options.order = CoreOrder::dependence;
   if (given.tries) {
     options.tries = *given.tries;
     options.time.reset();
@@ -250,9 +251,9 @@ void add_core(VerbSet& verbs) {
   verb->add_option("--preemptions", options->preemptions, "In combinations of up to so many (default 2)")
       ->check(CLI::Range(1, 2));
   verb->add_option("--order", options->order,
-                   "temporal (default: by the distance to the failure) or chess (in the order of the run, as a "
-                   "baseline)")
-      ->check(CLI::IsMember({"temporal", "chess"}));
+                   "temporal (default: by the distance in time to the failure), dependence (by the number of "
+                   "dependences to it) or chess (in the order of the run, as a baseline)")
+      ->check(CLI::IsMember({"temporal", "dependence", "chess"}));
   verb->add_option(
       "-o,--output", options->output,
       "Where the schedule goes; default APP.heddle, APP.1.heddle, ...: the first that is not there yet");

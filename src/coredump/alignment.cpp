@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace heddle {
 namespace {
@@ -14,14 +15,15 @@ class Follower {
            const ProgramRegions& regions)
       : index_(index), moves_(moves), thread_(thread), regions_(regions), program_(regions.program()) {}
 
-  std::optional<Alignment> run() {
-    for (at_ = 0; at_ < moves_.size() && !(best_ && best_->exact && !any_unknown()); ++at_) {
+  std::vector<Alignment> run() {
+    const bool unknown = any_unknown();
+    for (at_ = 0; at_ < moves_.size() && !(best_ && best_->exact && !unknown); ++at_) {
       const heddle_move& move = moves_[at_];
       if (move.thread != thread_) continue;
       if (move.kind == HEDDLE_MOVE_block && move.id < program_.block_count()) enter(BlockId(move.id));
       if (move.kind == HEDDLE_MOVE_return && move.id < program_.function_count()) leave(FunctionId(move.id));
     }
-    return best_;
+    return std::move(all_);
   }
 
  private:
@@ -172,8 +174,7 @@ class Follower {
 
   void came_to(size_t frames, std::optional<InstructionId> predicate, uint64_t move) {
     if (best_ && (best_->exact || best_->frames > frames)) return;
-    best_ =
-        Alignment{.exact = false, .move = move, .thread = thread_, .frames = frames, .predicate = predicate};
+    is_best({.exact = false, .move = move, .thread = thread_, .frames = frames, .predicate = predicate});
   }
 
   // The thread is in the block; it is looked at where the instruction comes: before its event, or when the
@@ -198,11 +199,21 @@ class Follower {
         break;
       }
     }
-    best_ = Alignment{.exact = true,
-                      .move = std::min<uint64_t>(move, moves_.size() - 1),
-                      .thread = thread_,
-                      .frames = index_.frames.size(),
-                      .predicate = std::nullopt};
+    is_best({.exact = true,
+             .move = std::min<uint64_t>(move, moves_.size() - 1),
+             .thread = thread_,
+             .frames = index_.frames.size(),
+             .predicate = std::nullopt});
+  }
+
+  void is_best(const Alignment& found) {
+    const auto measure = [](const Alignment& alignment) {
+      return std::tuple(alignment.exact, alignment.frames, alignment.predicate.has_value());
+    };
+    if (best_ && measure(found) < measure(*best_)) return;
+    if (best_ && measure(found) > measure(*best_)) all_.clear();
+    best_ = found;
+    all_.push_back(found);
   }
 
   const ExecutionIndex& index_;
@@ -213,13 +224,20 @@ class Follower {
   uint64_t at_ = 0;
   std::vector<Frame> stack_;
   std::optional<Alignment> best_;
+  std::vector<Alignment> all_;  // as good as that
 };
 
 }  // namespace
 
+std::vector<Alignment> alignments(const ExecutionIndex& index, std::span<const heddle_move> moves,
+                                  uint32_t thread, const ProgramRegions& regions) {
+  return Follower(index, moves, thread, regions).run();
+}
+
 std::optional<Alignment> align(const ExecutionIndex& index, std::span<const heddle_move> moves, uint32_t thread,
                                const ProgramRegions& regions) {
-  return Follower(index, moves, thread, regions).run();
+  const std::vector<Alignment> all = alignments(index, moves, thread, regions);
+  return all.empty() ? std::nullopt : std::optional(all.back());
 }
 
 std::vector<uint32_t> threads_that_begin_with(FunctionId function, std::span<const heddle_move> moves,

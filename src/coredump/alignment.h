@@ -5,7 +5,7 @@
 // call in the same iteration of the loops around that. The run is at the point when it enters the last frame's
 // block in the right iterations: exact. It has lost the point when a branch leads to where the block cannot be
 // reached any more in these iterations: that covers conditions 2 and 3 of rule 6, and loops that are left too
-// early. Where counts are not known, any iteration will do, and the last one that matches furthest is taken.
+// early. Where counts are not known, any iteration will do.
 #pragma once
 
 #include <span>
@@ -24,7 +24,11 @@ struct Alignment {
       predicate;  // not exact: where the run went another way; nothing: it never came so far
 };
 
-// Nothing: the thread did not even enter the first function.
+// All points that match as far as each other, in the order of the run: more than one where counts are not
+// known. Empty: the thread did not even enter the first function.
+std::vector<Alignment> alignments(const ExecutionIndex& index, std::span<const heddle_move> moves,
+                                  uint32_t thread, const ProgramRegions& regions);
+// The last of them.
 std::optional<Alignment> align(const ExecutionIndex& index, std::span<const heddle_move> moves, uint32_t thread,
                                const ProgramRegions& regions);
 

@@ -66,11 +66,16 @@ class Comparison {
       if (const uint64_t size = variable_size(local))
         variables_.push_back({local.failing, local.passing, size});
     for (const llvm::GlobalVariable& variable : program_.module().globals()) compare_global(variable);
-    for (const ComparedLocal& local : locals_) compare_local(local);
+    for (const ComparedLocal& local : locals_) {
+      own_ = local.own;
+      compare_local(local);
+    }
+    own_ = true;
     if (failing_.argument && passing_.argument) follow(*failing_.argument, *passing_.argument, "argument");
     while (!open_.empty() && out_.compared < kMostCompared) {
       const Pair pair = std::move(open_.front());
       open_.pop_front();
+      own_ = pair.own;
       compare_block(pair);
     }
     out_.complete = open_.empty();
@@ -81,6 +86,7 @@ class Comparison {
   struct Pair {
     uint64_t failing, passing;
     std::string path;
+    bool own;
   };
   struct Variable {  // of a frame
     uint64_t failing, passing, size;
@@ -194,7 +200,7 @@ class Comparison {
   void add(std::string path, uint64_t address, uint64_t size, uint64_t failing, uint64_t passing,
            bool pointer) {
     if (out_.differences.size() < kMostDifferences)
-      out_.differences.push_back({std::move(path), address, size, failing, passing, pointer});
+      out_.differences.push_back({std::move(path), address, size, failing, passing, pointer, own_});
   }
 
   // Name and offset of a global variable or function; empty for everything else.
@@ -227,7 +233,7 @@ class Comparison {
   // in the failing run.
   bool follow(uint64_t failing, uint64_t passing, std::string path) {
     const auto [found, fresh] = pairs_.try_emplace(passing, failing);
-    if (fresh) open_.push_back({failing, passing, "*" + path});
+    if (fresh) open_.push_back({failing, passing, "*" + path, own_});
     return found->second == failing;
   }
 
@@ -277,6 +283,7 @@ class Comparison {
   std::vector<MemoryRange> left_out_;
   Names failing_names_, passing_names_;
   Root root_;
+  bool own_ = false;                              // what is compared now
   std::unordered_map<uint64_t, uint64_t> pairs_;  // passing: failing
   std::deque<Pair> open_;
   DumpComparison out_;

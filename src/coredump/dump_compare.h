@@ -34,6 +34,7 @@ struct ComparedMemory {
 struct ComparedLocal {
   const llvm::Value* value = nullptr;
   uint64_t failing = 0, passing = 0;  // of local variables in memory: where they are
+  bool own = false;                   // of the failing thread
 };
 
 struct MemoryDifference {
@@ -42,6 +43,7 @@ struct MemoryDifference {
   uint64_t size = 0;
   uint64_t failing = 0, passing = 0;  // values, of up to 8 bytes; of pointers the addresses
   bool pointer = false;
+  bool own = false;  // in local variables of the failing thread, or reached from them alone
 
   std::string failing_text() const;
   std::string passing_text() const;

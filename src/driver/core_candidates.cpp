@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "abi/sync_kind.h"
+#include "abi/sync_role.h"
 
 namespace heddle {
 namespace {
@@ -32,24 +32,11 @@ bool writes(const heddle_event& event) {
 enum class SyncRole : uint8_t { none, takes, tries, gives, meets };
 
 SyncRole role_of(const heddle_event& event) {
-  switch (event.kind - HEDDLE_EVENT_sync) {
-    case HEDDLE_SYNC_mutex_lock:
-    case HEDDLE_SYNC_rwlock_rdlock:
-    case HEDDLE_SYNC_rwlock_wrlock:
-    case HEDDLE_SYNC_spin_lock:
-      return SyncRole::takes;
-    case HEDDLE_SYNC_mutex_trylock:
-    case HEDDLE_SYNC_mutex_timedlock:
-    case HEDDLE_SYNC_rwlock_tryrdlock:
-    case HEDDLE_SYNC_rwlock_timedrdlock:
-    case HEDDLE_SYNC_rwlock_trywrlock:
-    case HEDDLE_SYNC_rwlock_timedwrlock:
-    case HEDDLE_SYNC_spin_trylock:
-      return SyncRole::tries;
-    case HEDDLE_SYNC_mutex_unlock:
-    case HEDDLE_SYNC_rwlock_unlock:
-    case HEDDLE_SYNC_spin_unlock:
-      return SyncRole::gives;
+  const uint32_t kind = event.kind - HEDDLE_EVENT_sync;
+  if (heddle_sync_locks(kind)) return SyncRole::takes;
+  if (heddle_sync_tries(kind)) return SyncRole::tries;
+  if (heddle_sync_unlocks(kind)) return SyncRole::gives;
+  switch (kind) {
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:
     case HEDDLE_SYNC_cond_signal:
@@ -122,6 +109,56 @@ class HeldLocks {
   std::vector<uint32_t> at_;
 };
 
+// Events that creating and joining threads puts in an order: no preemption changes it.
+class ForkJoinOrder {
+ public:
+  ForkJoinOrder(const std::vector<heddle_event>& events, const std::vector<heddle_thread_entry>& threads)
+      : born_(threads.size()) {
+    clocks_.emplace_back(threads.size());
+    std::vector<size_t> now(threads.size());  // in clocks_
+    std::vector<uint32_t> children(threads.size());
+    std::vector<uint64_t> own(threads.size());
+    for (const heddle_event& event : events) {
+      const uint32_t thread = event.thread, kind = is_sync(event) ? event.kind - HEDDLE_EVENT_sync : 0;
+      at_.push_back({thread, ++own[thread], now[thread]});
+      if (kind == HEDDLE_SYNC_thread_create || kind == HEDDLE_SYNC_thread_start_cxx) {
+        for (size_t child = 1; child < threads.size(); ++child)
+          if (threads[child].creator == thread && threads[child].child == children[thread]) {
+            clocks_.push_back(clocks_[now[thread]]);
+            clocks_.back()[thread] = own[thread];
+            now[child] = born_[child] = clocks_.size() - 1;
+          }
+        ++children[thread];
+      }
+      if ((kind == HEDDLE_SYNC_thread_join || kind == HEDDLE_SYNC_thread_join_cxx) && event.after == 0 &&
+          event.second < threads.size()) {
+        clocks_.push_back(clocks_[now[thread]]);
+        for (size_t i = 0; i < threads.size(); ++i)
+          clocks_.back()[i] = std::max(clocks_.back()[i], clocks_[now[event.second]][i]);
+        clocks_.back()[event.second] = own[event.second];
+        now[thread] = clocks_.size() - 1;
+      }
+    }
+  }
+
+  bool before(size_t event, size_t other) const { return knows(clocks_[at_[other].clock], event); }
+  // Before all that the thread does.
+  bool before_thread(size_t event, uint32_t thread) const { return knows(clocks_[born_[thread]], event); }
+
+ private:
+  using Clock = std::vector<uint64_t>;  // by thread: how many events of others are over, as far as it is told
+  struct Event {
+    uint32_t thread;
+    uint64_t number;  // among the thread's own, from 1
+    size_t clock;
+  };
+  bool knows(const Clock& clock, size_t event) const { return clock[at_[event].thread] >= at_[event].number; }
+
+  std::vector<Event> at_;
+  std::vector<Clock> clocks_;  // a new one where it changes
+  std::vector<size_t> born_;
+};
+
 struct WordAccess {
   size_t event;
   uint32_t thread;
@@ -136,7 +173,7 @@ constexpr uint64_t kExplainedViolation = 2, kCriticalViolation = 4, kExplained =
 class Finder {
  public:
   explicit Finder(const CandidateRun& run)
-      : run_(run), events_(run.events), held_(events_, run.threads.size()) {}
+      : run_(run), events_(run.events), held_(events_, run.threads.size()), order_(events_, run.threads) {}
 
   std::vector<CoreCandidate> find() {
     collect();
@@ -243,6 +280,7 @@ class Finder {
       for (const auto& [lock, taken] : held_.at(access.event)) at = std::min(at, taken);
       const bool violation = before != nullptr && before->event < at;
       add(at, other, violation ? 2 * kCriticalViolation : 2 * kCritical);
+      concerns(at, other, access.event, access.event);
     }
   }
 
@@ -267,6 +305,7 @@ class Finder {
     // Where a lock keeps the two apart, the other one must come before the lock is taken; unless it only tries
     // to take it, and may go on without.
     size_t at = access.event;
+    if (order_.before(access.event, other.event)) return;
     bool tries = false;
     for (const auto& [lock, taken] : held_.at(access.event))
       for (const auto& [theirs, taken_there] : held_.at(other.event))
@@ -290,6 +329,15 @@ class Finder {
                          : (explained ? kExplained : kCritical);
     }
     add(at, other.thread, factor);
+    concerns(at, other.thread, access.event, other.event);
+  }
+
+  // A candidate is as near in the slice as the nearest access whose order it changes.
+  void concerns(size_t event, uint32_t next, size_t one, size_t other) {
+    if (run_.dependence == nullptr) return;
+    const uint64_t nearest = std::min((*run_.dependence)[one], (*run_.dependence)[other]);
+    const auto [found, fresh] = nearest_.try_emplace({event, next}, nearest);
+    if (!fresh) found->second = std::min(found->second, nearest);
   }
 
   void look_at_object(uint64_t object, const std::vector<size_t>& used) {
@@ -299,7 +347,8 @@ class Finder {
       const size_t event = used[i];
       const SyncRole role = role_of(events_[event]);
       for (const auto& [who, other] : next)
-        if (who.first != events_[event].thread && roles_conflict(role, who.second))
+        if (who.first != events_[event].thread && roles_conflict(role, who.second) &&
+            !order_.before(event, other))
           add(event, who.first, critical ? kCritical : kSync);
       next[{events_[event].thread, role}] = event;
     }
@@ -338,7 +387,7 @@ class Finder {
   }
 
   void add(size_t event, uint32_t next, uint64_t factor) {
-    if (event < run_.from) return;
+    if (event < run_.from || order_.before_thread(event, next)) return;
     if (has_twin(event, next)) factor *= 2;
     if (event >= run_.aligned) factor *= kBehind;
     const auto [found, fresh] = found_.try_emplace({event, next}, factor);
@@ -364,8 +413,9 @@ class Finder {
     for (const auto& [key, factor] : found_) alike[factor].push_back(key);
     std::vector<CoreCandidate> out;
     for (auto& [factor, keys] : alike) {
-      std::ranges::sort(keys, {},
-                        [&](const Key& key) { return std::tuple(distance(key), key.event, key.next); });
+      std::ranges::sort(keys, {}, [&](const Key& key) {
+        return std::tuple(in_slice(key), distance(key), key.event, key.next);
+      });
       uint64_t rank = 0;
       for (const Key& key : keys)
         out.push_back({.event = key.event,
@@ -378,6 +428,12 @@ class Finder {
     return out;
   }
 
+  uint64_t in_slice(const Key& key) const {
+    if (run_.dependence == nullptr) return 0;
+    const auto found = nearest_.find(key);
+    return found != nearest_.end() ? found->second : UINT32_MAX;
+  }
+
   uint64_t distance(const Key& key) const {
     return key.event < run_.aligned ? run_.aligned - key.event : key.event - run_.aligned;
   }
@@ -385,12 +441,14 @@ class Finder {
   const CandidateRun& run_;
   const std::vector<heddle_event>& events_;
   const HeldLocks held_;
+  const ForkJoinOrder order_;
   std::map<uint64_t, std::vector<WordAccess>> words_;  // those that several threads use
   std::map<uint64_t, std::vector<size_t>> objects_;
   std::set<uint64_t> freed_;
   std::unordered_map<uint64_t, std::vector<const CriticalVariable*>> critical_words_, critical_objects_;
   std::map<Key, uint64_t> found_;
-  std::vector<size_t> begins_;  // first event by thread
+  std::map<Key, uint64_t> nearest_;  // in the slice
+  std::vector<size_t> begins_;       // first event by thread
 };
 
 }  // namespace

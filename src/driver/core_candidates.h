@@ -39,6 +39,8 @@ struct CandidateRun {
   std::optional<uint32_t> failing;
   const std::vector<CorePosition>* positions = nullptr;  // by thread; null: not known
   size_t most = 100'000;                                 // candidates
+  // By event (driver/core_slice.h): candidates are ranked by it instead of by time; null: by time.
+  const std::vector<uint32_t>* dependence = nullptr;
 };
 
 // Ascending by weight. Of threads with the same start function that have not begun, the first is likelier.

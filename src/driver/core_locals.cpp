@@ -59,12 +59,12 @@ std::vector<FrameRecord> records_on_stack(const StoppedProcess& process, const P
 
 // Values that both have.
 void add_common(const CoreCase& core, const CoreFrame& frame, const FrameRecord& record, const Program& program,
-                std::vector<ComparedLocal>& out) {
+                bool own, std::vector<ComparedLocal>& out) {
   const std::vector<const llvm::Value*> values = frame_values(program.function(record.function));
   for (size_t i = 0; i < values.size() && i < record.values.size(); ++i) {
     if (record.values[i] == HEDDLE_FRAME_UNSET) continue;
     const std::optional<uint64_t> failing = frame_value(*core.core, frame, *core.map, program, *values[i]);
-    if (failing) out.push_back({values[i], *failing, record.values[i]});
+    if (failing) out.push_back({values[i], *failing, record.values[i], own});
   }
 }
 
@@ -84,7 +84,7 @@ std::vector<ComparedLocal> common_locals(const CoreCase& core, const Program& pr
     while (same < records.size() && same < failing.index.frames.size() &&
            records[same].function == failing.index.frames[same].function)
       ++same;
-    for (size_t i = 0; i < same; ++i) add_common(core, *failing.frames[i], records[i], program, out);
+    for (size_t i = 0; i < same; ++i) add_common(core, *failing.frames[i], records[i], program, true, out);
     if (same != 0) break;
   }
   // main() of the core's main thread.
@@ -98,7 +98,7 @@ std::vector<ComparedLocal> common_locals(const CoreCase& core, const Program& pr
     if (process.read(load_base + symbol.address, &address, sizeof address) != sizeof address) continue;
     const std::optional<FrameRecord> record = record_at(process, program, address);
     if (record && record->function == index.index.frames[0].function)
-      add_common(core, *index.frames[0], *record, program, out);
+      add_common(core, *index.frames[0], *record, program, false, out);
   }
   return out;
 }

@@ -16,10 +16,10 @@ namespace heddle {
 namespace {
 
 // Exact beats closest; then who came further; of several alike the one with the failing thread's rank among its
-// like.
-std::optional<Alignment> best_alignment(const CoreCase& core, const PassingRun& run) {
+// like. More than one point where loop counts are not known.
+std::vector<Alignment> best_alignments(const CoreCase& core, const PassingRun& run) {
   const ExecutionIndex& index = core.indexes[core.failing].index;
-  if (index.frames.empty()) return std::nullopt;
+  if (index.frames.empty()) return {};
   const FunctionId first = index.frames[0].function;
   const std::vector<uint32_t> threads = threads_that_begin_with(first, run.execution.moves, *core.regions);
   // Threads of the core that began alike, by their numbers: in order of creation.
@@ -31,12 +31,14 @@ std::optional<Alignment> best_alignment(const CoreCase& core, const PassingRun& 
   const size_t rank =
       static_cast<size_t>(std::ranges::find(alike, core.stacks[core.failing].tid) - alike.begin());
   if (alike.size() == threads.size() && rank < threads.size())
-    return align(index, run.execution.moves, threads[rank], *core.regions);
-  std::optional<Alignment> best;
+    return alignments(index, run.execution.moves, threads[rank], *core.regions);
+  std::vector<Alignment> best;
   for (const uint32_t thread : threads) {
-    const std::optional<Alignment> found = align(index, run.execution.moves, thread, *core.regions);
-    if (found && (!best || std::pair(found->exact, found->frames) > std::pair(best->exact, best->frames)))
-      best = found;
+    std::vector<Alignment> found = alignments(index, run.execution.moves, thread, *core.regions);
+    const auto measure = [](const Alignment& alignment) {
+      return std::pair(alignment.exact, alignment.frames);
+    };
+    if (!found.empty() && (best.empty() || measure(found[0]) > measure(best[0]))) best = std::move(found);
   }
   return best;
 }
@@ -77,7 +79,15 @@ void find_positions(const CoreCase& core, PassingRun& run) {
       return thread != created[thread].creator && creator.kind == CorePosition::Kind::midway &&
              born[thread] > creator.events;
     });
-    if (threads.size() != members.size()) return;
+    if (threads.size() != members.size()) {
+      // The failing one alone is left: the others have ended.
+      if (members.size() == 1 && members[0] == core.failing && run.alignment) {
+        placed[run.alignment->thread] = true;
+        run.positions[run.alignment->thread] = {CorePosition::Kind::midway,
+                                                events_before(run, run.alignment->thread, run.alignment->move)};
+      }
+      return;
+    }
     std::ranges::sort(members, {}, [&](size_t i) { return core.stacks[i].tid; });
     for (size_t i = 0; i < members.size(); ++i) {
       const std::optional<Alignment> found =
@@ -224,17 +234,41 @@ void find_awaited(const CoreCase& core, PassingRun& run) {
   }
 }
 
-Result<void> compare(const CoreCase& core, const ControlledProgram& follow, const LaunchOptions& launch,
-                     const ExecutionPlan& plan, PassingRun& run) {
-  const StoppedRun stopped = HEDDLE_TRY(StoppedRun::run_to(follow, launch, plan, run.alignment->move + 1));
+Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& follow,
+                               const LaunchOptions& launch, const ExecutionPlan& plan, const PassingRun& run,
+                               const Alignment& alignment) {
+  const StoppedRun stopped = HEDDLE_TRY(StoppedRun::run_to(follow, launch, plan, alignment.move + 1));
   const StoppedProcess process = HEDDLE_TRY(StoppedProcess::stop(stopped.pid()));
   const ElfFile executable = HEDDLE_TRY(ElfFile::open(follow.executable()));
   const ElfFile variant = HEDDLE_TRY(ElfFile::open(follow.variant()));
-  run.comparison = compare_memory(follow.program(), memory_of_core(core, executable),
-                                  memory_of_run(process, variant, stopped.load_base(),
-                                                run.execution.created[run.alignment->thread].argument),
-                                  common_locals(core, follow.program(), process, variant, stopped.load_base()),
-                                  synchronisation_objects(run.execution.kept_events));
+  return compare_memory(
+      follow.program(), memory_of_core(core, executable),
+      memory_of_run(process, variant, stopped.load_base(), run.execution.created[alignment.thread].argument),
+      common_locals(core, follow.program(), process, variant, stopped.load_base()),
+      synchronisation_objects(run.execution.kept_events));
+}
+
+// Where several points would do, the state at some of them is compared, and the one with the least differences
+// is taken: first of the failing thread's own variables, which tell its round, then of all. Of equal ones the
+// last.
+Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& follow,
+                               const LaunchOptions& launch, const ExecutionPlan& plan, PassingRun& run) {
+  constexpr size_t kMostPoints = 8;
+  constexpr size_t kLongRun = 1'000'000;  // moves: of longer ones only the last point is looked at
+  const std::vector<Alignment> all = best_alignments(core, run);
+  if (all.empty()) return {};
+  const size_t points = run.execution.moves.size() > kLongRun ? 1 : std::min(all.size(), kMostPoints);
+  for (size_t i = 0; i < points; ++i) {
+    // The last, then the first and those between.
+    const Alignment& alignment = i == 0 ? all.back() : all[(i - 1) * (all.size() - 1) / (points - 1)];
+    DumpComparison comparison = HEDDLE_TRY(compare(core, follow, launch, plan, run, alignment));
+    const auto different = [](const DumpComparison& of) {
+      return std::pair(std::ranges::count_if(of.differences, &MemoryDifference::own), of.differences.size());
+    };
+    if (run.alignment && different(comparison) >= different(run.comparison)) continue;
+    run.alignment = alignment;
+    run.comparison = std::move(comparison);
+  }
   return {};
 }
 
@@ -259,12 +293,11 @@ Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& fo
         fmt::format("the passing run is too long: only its first {} moves (blocks, returns, events) "
                     "were looked for the aligned point",
                     run.execution.moves.size()));
-  run.alignment = best_alignment(core, run);
+  HEDDLE_TRY(align_and_compare(core, follow, launch, plan, run));
   if (run.alignment) {
     run.aligned_events = static_cast<uint64_t>(std::count_if(
         run.execution.moves.begin(), run.execution.moves.begin() + static_cast<ptrdiff_t>(run.alignment->move),
         [](const heddle_move& move) { return move.kind == HEDDLE_MOVE_event; }));
-    HEDDLE_TRY(compare(core, follow, launch, plan, run));
     if (!run.comparison.complete)
       run.notes.push_back(
           fmt::format("there is more memory than is compared: {} values were", run.comparison.compared));

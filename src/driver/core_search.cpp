@@ -8,6 +8,7 @@
 
 #include "abi/sync_kind.h"
 #include "driver/core_candidates.h"
+#include "driver/core_slice.h"
 #include "replay/interrupt.h"
 #include "schedule/schedule_check.h"
 
@@ -134,9 +135,30 @@ class Search {
       if (passing_.alignment) run.failing = passing_.alignment->thread;
       run.positions = &passing_.positions;
     }
+    std::vector<uint32_t> dependence;
+    if (options_.order == CoreOrder::dependence && !in_order_)
+      if (const std::optional<SliceStart> start = slice_start(execution, base->threads, run.aligned)) {
+        dependence = dependence_distances(*core_.regions, execution.kept_events, *start);
+        run.dependence = &dependence;
+      }
     base->candidates = in_order_ ? candidates_in_order(run) : core_candidates(run);
     result_.candidates = std::max<uint64_t>(result_.candidates, base->candidates.size());
     return base;
+  }
+
+  // What went another way at the aligned point, or failed there.
+  std::optional<SliceStart> slice_start(const Execution& execution, const std::vector<ThreadName>& threads,
+                                        size_t aligned) const {
+    const ExecutionIndex& index = core_.indexes[core_.failing].index;
+    if (!passing_.alignment || index.frames.empty()) return std::nullopt;
+    const std::optional<InstructionId> at =
+        passing_.alignment->predicate ? passing_.alignment->predicate : index.frames.back().at;
+    const ThreadName failing = thread_names(passing_.execution.created)[passing_.alignment->thread];
+    const auto here = std::ranges::find(threads, failing);
+    if (!at || here == threads.end()) return std::nullopt;
+    return SliceStart{.instruction = *at,
+                      .thread = static_cast<uint32_t>(here - threads.begin()),
+                      .event = std::min(aligned + 1, execution.kept_events.size())};
   }
 
   // Where the failing thread has performed as many events as at the aligned point of the passing run.
@@ -266,45 +288,58 @@ class Search {
   }
 
   // All threads to where the core has them, the failing one last. In which order those that were stopped and
-  // those that have ended ran, nobody knows: both ways.
+  // those that have ended ran, nobody knows: both ways. And the failing one may have begun before them, up to
+  // where the passing run goes another way than it: what it saw until then was not theirs yet.
   Result<void> try_positions() {
     using Kind = CorePosition::Kind;
     const std::vector<CorePosition>& positions = passing_.positions;
-    if (positions.empty()) return {};
+    if (positions.empty() || positions[0].kind != Kind::midway) return {};
     const uint32_t failing = passing_.alignment ? passing_.alignment->thread : 0;
     std::vector<uint32_t> midway, over;
-    const std::vector<ThreadName> threads = thread_names(passing_.execution.created);
-    std::vector<uint64_t> own(threads.size());
-    for (const heddle_event& event : passing_.execution.kept_events) ++own[event.thread];
     for (uint32_t thread = 1; thread < positions.size(); ++thread) {
       if (thread == failing) continue;
       if (positions[thread].kind == Kind::midway) midway.push_back(thread);
       if (positions[thread].kind == Kind::ended) over.push_back(thread);
     }
-    if (midway.empty() || positions[0].kind != Kind::midway) return {};
+    const bool begins =
+        failing != 0 && positions[failing].kind == Kind::midway && positions[failing].events != 0;
     std::set<std::vector<uint32_t>> orders;
-    for (const bool stopped_first : {true, false}) {
-      std::vector<uint32_t> order = {0};
-      for (const std::vector<uint32_t>& part :
-           stopped_first ? std::array{midway, over} : std::array{over, midway})
-        order.insert(order.end(), part.begin(), part.end());
-      if (failing != 0) order.push_back(failing);
-      if (ended_ || !orders.insert(order).second) continue;
-      Schedule prefix{.header = passing_.execution.schedule.header,
-                      .threads = passing_.execution.schedule.threads,
-                      .steps = {}};
-      prefix.header.prefix = true;
-      prefix.header.failure.clear();
-      prefix.header.events.reset();
-      prefix.header.values.clear();
-      for (const uint32_t thread : order) {
-        const std::optional<ThreadIndex> index = prefix.find(threads[thread]);
-        const uint64_t count = positions[thread].kind == Kind::unknown ? own[thread] : positions[thread].events;
-        if (index && count != 0) prefix.steps.push_back(Step::run(*index, count));
+    for (const bool stopped_first : {true, false})
+      for (const bool failing_first : {false, true}) {
+        // Without anybody who was stopped, this is the passing run.
+        if (failing_first ? !begins : midway.empty()) continue;
+        std::vector<uint32_t> order = {0};
+        if (failing_first) order.push_back(failing);
+        for (const std::vector<uint32_t>& part :
+             stopped_first ? std::array{midway, over} : std::array{over, midway})
+          order.insert(order.end(), part.begin(), part.end());
+        if (failing != 0 && !failing_first) order.push_back(failing);
+        if (ended_ || !orders.insert(order).second) continue;
+        HEDDLE_TRY(try_order(order));
       }
-      if (!check_schedule(prefix)) continue;
-      HEDDLE_TRY(execute(prefix, true));
+    return {};
+  }
+
+  // Each thread in turn to where the core has it, as far as it can go.
+  Result<void> try_order(const std::vector<uint32_t>& order) {
+    const std::vector<CorePosition>& positions = passing_.positions;
+    const std::vector<ThreadName> threads = thread_names(passing_.execution.created);
+    std::vector<uint64_t> own(threads.size());
+    for (const heddle_event& event : passing_.execution.kept_events) ++own[event.thread];
+    Schedule prefix{.header = passing_.execution.schedule.header,
+                    .threads = passing_.execution.schedule.threads,
+                    .steps = {}};
+    prefix.header.prefix = true;
+    prefix.header.failure.clear();
+    prefix.header.events.reset();
+    prefix.header.values.clear();
+    for (const uint32_t thread : order) {
+      const std::optional<ThreadIndex> index = prefix.find(threads[thread]);
+      const uint64_t count =
+          positions[thread].kind == CorePosition::Kind::unknown ? own[thread] : positions[thread].events;
+      if (index && count != 0) prefix.steps.push_back(Step::run(*index, count));
     }
+    if (check_schedule(prefix)) HEDDLE_TRY(execute(prefix, true));
     return {};
   }
 

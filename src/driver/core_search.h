@@ -1,6 +1,7 @@
 // The search for a failing schedule, guided by a core (section 5 of the paper, algorithm 2).
 //
-// First the threads are brought to where the core has them, if it has one in the middle of something. Then
+// First the threads are brought to where the core has them, if it has one in the middle of something; also with
+// the failing one before the others, up to where the passing run goes another way. Then
 // preemptions are tried (core_candidates.h), alone and two together, the lightest first; the weight of two is
 // twice the product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption
 // is looked for in the run that the first one gave. A thread in a timed wait is let go on by the end of its
@@ -19,8 +20,9 @@
 namespace heddle {
 
 enum class CoreOrder : uint8_t {
-  temporal,  // by the distance in time to the aligned point (and what else core_candidates.h says)
-  chess,     // the baseline: candidates in the order of the run, whatever the core says
+  temporal,    // by the distance in time to the aligned point (and what else core_candidates.h says)
+  dependence,  // by the distance along dependences (core_slice.h), then in time
+  chess,       // the baseline: candidates in the order of the run, whatever the core says
 };
 
 struct CoreSearchOptions {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "abi/sync_kind.h"
+#include "abi/sync_role.h"
 
 namespace heddle {
 
@@ -39,29 +39,16 @@ enum class SyncRole : uint8_t { none, section, choice };
 // section: order decides who comes first into what is protected. choice: order decides the result, or who
 // waits.
 SyncRole role_of(const heddle_event& event) {
-  switch (sync_of(event)) {
-    case HEDDLE_SYNC_mutex_lock:
-    case HEDDLE_SYNC_rwlock_rdlock:
-    case HEDDLE_SYNC_rwlock_wrlock:
-    case HEDDLE_SYNC_spin_lock:
-    case HEDDLE_SYNC_guard_acquire:
-      return SyncRole::section;
-    case HEDDLE_SYNC_mutex_trylock:
-    case HEDDLE_SYNC_mutex_timedlock:
-    case HEDDLE_SYNC_mutex_unlock:
+  const uint32_t sync = sync_of(event);
+  if (heddle_sync_locks(sync) || sync == HEDDLE_SYNC_guard_acquire) return SyncRole::section;
+  if (heddle_sync_tries(sync) || heddle_sync_unlocks(sync)) return SyncRole::choice;
+  switch (sync) {
     case HEDDLE_SYNC_mutex_destroy:
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:
     case HEDDLE_SYNC_cond_signal:
     case HEDDLE_SYNC_cond_broadcast:
     case HEDDLE_SYNC_cond_destroy:
-    case HEDDLE_SYNC_rwlock_tryrdlock:
-    case HEDDLE_SYNC_rwlock_timedrdlock:
-    case HEDDLE_SYNC_rwlock_trywrlock:
-    case HEDDLE_SYNC_rwlock_timedwrlock:
-    case HEDDLE_SYNC_rwlock_unlock:
-    case HEDDLE_SYNC_spin_trylock:
-    case HEDDLE_SYNC_spin_unlock:
     case HEDDLE_SYNC_sem_wait:
     case HEDDLE_SYNC_sem_trywait:
     case HEDDLE_SYNC_sem_timedwait:
@@ -78,24 +65,11 @@ SyncRole role_of(const heddle_event& event) {
 }
 
 bool unlocks(const heddle_event& event) {
-  const uint32_t sync = sync_of(event);
-  return sync == HEDDLE_SYNC_mutex_unlock || sync == HEDDLE_SYNC_rwlock_unlock ||
-         sync == HEDDLE_SYNC_spin_unlock;
+  return heddle_sync_unlocks(sync_of(event)) != 0;
 }
 
 bool tries(const heddle_event& event) {
-  switch (sync_of(event)) {
-    case HEDDLE_SYNC_mutex_trylock:
-    case HEDDLE_SYNC_mutex_timedlock:
-    case HEDDLE_SYNC_rwlock_tryrdlock:
-    case HEDDLE_SYNC_rwlock_timedrdlock:
-    case HEDDLE_SYNC_rwlock_trywrlock:
-    case HEDDLE_SYNC_rwlock_timedwrlock:
-    case HEDDLE_SYNC_spin_trylock:
-      return true;
-    default:
-      return false;
-  }
+  return heddle_sync_tries(sync_of(event)) != 0;
 }
 
 class PairFinder {

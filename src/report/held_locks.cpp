@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "abi/sync_kind.h"
+#include "abi/sync_role.h"
 
 namespace heddle {
 
@@ -16,43 +16,18 @@ bool is_wait(const heddle_event& event) {
 }
 
 uint64_t HeldLocks::taken_by(const heddle_event& event) {
-  switch (sync_of(event)) {
-    case HEDDLE_SYNC_mutex_lock:
-    case HEDDLE_SYNC_mutex_trylock:
-    case HEDDLE_SYNC_mutex_timedlock:
-    case HEDDLE_SYNC_rwlock_rdlock:
-    case HEDDLE_SYNC_rwlock_tryrdlock:
-    case HEDDLE_SYNC_rwlock_timedrdlock:
-    case HEDDLE_SYNC_rwlock_wrlock:
-    case HEDDLE_SYNC_rwlock_trywrlock:
-    case HEDDLE_SYNC_rwlock_timedwrlock:
-    case HEDDLE_SYNC_spin_lock:
-    case HEDDLE_SYNC_spin_trylock:
-    case HEDDLE_SYNC_once:
-    case HEDDLE_SYNC_guard_acquire:
-      return event.address;
-    case HEDDLE_SYNC_cond_wait:
-    case HEDDLE_SYNC_cond_timedwait:
-      return event.second;
-    default:
-      return 0;
-  }
+  const uint32_t sync = sync_of(event);
+  if (heddle_sync_locks(sync) || heddle_sync_tries(sync) || sync == HEDDLE_SYNC_once ||
+      sync == HEDDLE_SYNC_guard_acquire)
+    return event.address;
+  return is_wait(event) ? event.second : 0;
 }
 
 uint64_t HeldLocks::released_by(const heddle_event& event) {
-  switch (sync_of(event)) {
-    case HEDDLE_SYNC_mutex_unlock:
-    case HEDDLE_SYNC_rwlock_unlock:
-    case HEDDLE_SYNC_spin_unlock:
-    case HEDDLE_SYNC_guard_release:
-    case HEDDLE_SYNC_guard_abort:
-      return event.address;
-    case HEDDLE_SYNC_cond_wait:
-    case HEDDLE_SYNC_cond_timedwait:
-      return event.second;
-    default:
-      return 0;
-  }
+  const uint32_t sync = sync_of(event);
+  if (heddle_sync_unlocks(sync) || sync == HEDDLE_SYNC_guard_release || sync == HEDDLE_SYNC_guard_abort)
+    return event.address;
+  return is_wait(event) ? event.second : 0;
 }
 
 HeldLocks::HeldLocks(const RunOrder& order) : order_(order) {
