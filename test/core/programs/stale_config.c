@@ -1,4 +1,4 @@
-// Readers copy a configuration pointer and use it after a writer replaced and freed it.
+// A reader keeps the size of a configuration and uses it with the one that a writer has put in its place.
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Shutdown frees the queue's nodes; a worker that took the head outside of the lock still uses it.
+// Workers look whether there is work and take it in two critical sections: two of them may take the last piece.
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
