@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include "base/files.h"
@@ -95,13 +96,21 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
   const ThreadNames names = name_threads(file, *pid);
   out.tids = names.tids;
   std::vector<PtPaths::Thread> threads;
+  // Threads that were ended with the process did not come to their ends.
+  uint64_t last_tsc = 0;
+  for (const auto& [tid, thread] : decoded.threads)
+    if (!thread.spans.empty()) last_tsc = std::max(last_tsc, thread.spans.back().begin_tsc);
   PathFollower follower(program, code, blocks, out.load_base);
   for (const uint32_t tid : names.tids) {
     PtPaths::Thread& thread = threads.emplace_back();
     thread.name = names.names.at(tid);
     if (const auto executed = decoded.threads.find(tid); executed != decoded.threads.end()) {
+      const auto over = names.end.find(tid);
       thread.path =
-          follower.follow(executed->second, tid == static_cast<uint32_t>(end.failed_tid) ? end.fault_pc : 0);
+          follower.follow(executed->second, tid == static_cast<uint32_t>(end.failed_tid) ? end.fault_pc : 0,
+                          over != names.end.end() && file.trace_info->tsc_of(over->second) < last_tsc);
+      if (tid == static_cast<uint32_t>(end.failed_tid) && end.signal == SIGSEGV)
+        thread.fault = end.fault_address;
       if (!executed->second.spans.empty()) thread.begin_tsc = executed->second.spans.front().begin_tsc;
     } else if (const auto begin = names.begin.find(tid); begin != names.begin.end()) {
       thread.begin_tsc = file.trace_info->tsc_of(begin->second);

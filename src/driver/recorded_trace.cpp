@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/files.h"
@@ -53,6 +54,17 @@ void add_arguments(ProgramImage& image, const RecordingInfo& info) {
   image.add_memory(info.argument_text, std::move(texts));
 }
 
+// As far as who follows the paths wants to know it.
+TracedEnd end_of(const RecordingInfo& info) {
+  TracedEnd out{.pid = static_cast<int>(info.pid), .signal = info.signal.value_or(0)};
+  if (!info.failure) return out;
+  for (const RecordedThread& thread : info.threads)
+    if (thread.name == info.failure->thread) out.failed_tid = thread.tid;
+  out.fault_address = std::strtoull(info.failure->address.c_str(), nullptr, 16);
+  if (info.failure->address.empty()) out.failed_tid = 0;
+  return out;
+}
+
 }  // namespace
 
 Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program,
@@ -86,8 +98,7 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
   PtTrace traced;
   if (by_hardware) {
     traced = HEDDLE_TRY(read_pt_trace(folder / kPtFile, *code.program, *code.plan, info.command.size(),
-                                      {.pid = static_cast<int>(info.pid)},
-                                      inputs_of_recording(info, folder, image)));
+                                      end_of(info), inputs_of_recording(info, folder, image)));
     for (size_t i = 0; i < traced.paths->threads().size() && i < input.logs.size(); ++i)
       input.logs[i].source = traced.paths->source(i);
     for (RecordedThreadLog& each : input.handlers) {

@@ -30,6 +30,7 @@ using Stop = SteppedProcess::Stop;
 constexpr uint64_t kFirstTsc = 1'000'000'000;
 constexpr uint64_t kSwitchCost = 400;           // cycles of the kernel around a switch and in a system call
 constexpr uint64_t kInstructionsOutside = 300;  // for which a call counts, at most
+constexpr uint64_t kRarelyStalled = 64, kLongStall = 400;
 constexpr uint64_t kRarelyInside = 32;
 constexpr std::chrono::milliseconds kLongOutside{2};
 constexpr size_t kChunk = 64 << 10;  // of trace data
@@ -126,6 +127,7 @@ class Emulator {
     PacketWriter packets;
     pid_t thread = 0;  // 0: idle
     uint64_t slice = 0;
+    uint64_t stalled = 0;  // turns
     uint64_t taken = 0, position = 0;  // of the packets; with the padding
     uint64_t until_overflow = 0;
   };
@@ -181,6 +183,12 @@ class Emulator {
       }
       here.slice = 1 + draw(2 * options_.slice);
     }
+    // As by a long interrupt: others come far meanwhile.
+    if (here.stalled != 0) {
+      --here.stalled;
+      return;
+    }
+    if (draw(kRarelyStalled) == 0) here.stalled = draw(kLongStall);
     for (uint64_t burst = 1 + draw(draw(4) == 0 ? 200 : 20); burst != 0 && here.slice != 0;) {
       const uint64_t done = run_some(core, std::min(burst, here.slice));
       if (done == 0) return;

@@ -27,7 +27,7 @@ bool is_real_call(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
+ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at, bool ended) {
   out_ = {};
   stack_.clear();
   interrupted_.clear();
@@ -57,6 +57,7 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at) {
     }
     before = &span;
   }
+  if (ended && !lost_ && interrupted_.empty()) return_from_tails();
   const bool in_handler = !interrupted_.empty();
   while (!interrupted_.empty()) end_handler();
   if (in_handler && out_.trouble.empty()) out_.trouble = "the thread ends in a signal handler";
@@ -155,6 +156,11 @@ void PathFollower::arrive(uint64_t begin) {
                               program_.function(code.function).getName().str(), begin));
     return enter(code, EnteredBy::outside);
   }
+  if (at_entry && is_in_tail_call_without_callbacks()) {
+    return_from_tails();
+    if (lost_) return;
+    if (stack_.empty()) return enter(code, EnteredBy::outside);
+  }
   Activation& top = stack_.back();
   if (!top.calls) {
     if (top.code == &code && !at_entry) return;
@@ -249,6 +255,25 @@ void PathFollower::enter(const MachineFunction& code, EnteredBy by) {
   const llvm::Function& function = program_.function(code.function);
   step(ProgramStep::Kind::enter, function, by);
   stack_.push_back({.code = &code, .function = &function});
+}
+
+// Functions whose last act was a call that has left the program: nothing of them is seen again when it comes
+// back to code outside.
+void PathFollower::return_from_tails() {
+  while (!lost_ && !stack_.empty() && stack_.back().tail && stack_.back().calls) {
+    come_back(stack_.back());
+    stack_.back().outside = false;
+    return_from_top();
+  }
+}
+
+bool PathFollower::is_in_tail_call_without_callbacks() const {
+  const Activation& top = stack_.back();
+  if (!top.tail || !top.outside || top.call == nullptr || top.call->getCalledFunction() == nullptr)
+    return false;
+  const llvm::StringRef name = top.call->getCalledFunction()->getName();
+  return name == "free" || name == "__cxa_atexit" || name == "pthread_setspecific" || name == "tss_set" ||
+         name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv");
 }
 
 // The function on top returns, and with it those that ended with calling it.

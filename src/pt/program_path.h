@@ -75,8 +75,9 @@ class PathFollower {
   PathFollower(const Program& program, const CodeMap& code, const MachineBlocks& blocks, uint64_t load_base)
       : program_(program), code_(code), blocks_(blocks), load_base_(load_base) {}
 
-  // `stopped_at`: the instruction that the thread died of, 0: it did not.
-  ProgramPath follow(const PtThread& thread, uint64_t stopped_at = 0);
+  // `stopped_at`: the instruction that the thread died of, 0: it did not. `ended`: it came to its end before
+  // the process did, so that what it called last has come back.
+  ProgramPath follow(const PtThread& thread, uint64_t stopped_at = 0, bool ended = false);
 
  private:
   struct Activation {
@@ -116,6 +117,8 @@ class PathFollower {
   void enter(const MachineFunction& code, EnteredBy by);
   void leave();
   void return_from_top();
+  void return_from_tails();
+  bool is_in_tail_call_without_callbacks() const;
   void pass_machine_block(const MachineBlock& block);
   void move_to(const llvm::BasicBlock& to);
   void move_for_certain(const llvm::BasicBlock& to);

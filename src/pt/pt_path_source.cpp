@@ -28,7 +28,8 @@ class PtThreadTeller {
         trouble_(paths.threads_[thread].path.trouble),
         visitor_(visitor),
         values_(values),
-        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread)) {
+        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread)),
+        kept_(paths.keys_, thread) {
     heap_ = PtAddresses::heap(thread);
     stack_ = PtAddresses::stack_high(thread) - 4096;
     find_ends();
@@ -41,7 +42,8 @@ class PtThreadTeller {
         visitor_(visitor),
         values_(values),
         started_(true),
-        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread) + (1 << 24)) {
+        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread) + (1 << 24)),
+        kept_(paths.keys_, thread) {
     heap_ = PtAddresses::heap(thread) + PtAddresses::for_handlers(level);
     stack_ = PtAddresses::stack_high(thread) - PtAddresses::for_handlers(level);
     find_ends();
@@ -319,6 +321,8 @@ class PtThreadTeller {
       const std::lock_guard lock(paths_.mutex_);
       const auto found = paths_.starts_.find(thread_);
       if (found != paths_.starts_.end() && found->second.argument) values.push_back(*found->second.argument);
+    } else if (function.arg_size() == 1) {
+      if (const std::optional<uint64_t> value = kept_.destroyed_by(function)) values.push_back(*value);
     }
     started_ = true;
     visitor_.arguments(id, values);
@@ -530,7 +534,7 @@ class PtThreadTeller {
       if (seen) entry.tsc = left;
       for (const int number : plan.info.effects->sync_objects) {
         const bool must = plan.sync != HEDDLE_SYNC_thread_create;
-        const auto object = argument(call, static_cast<unsigned>(number), must);
+        const auto object = argument(call, static_cast<unsigned>(number), must, null_object(seen, plan));
         if (!object && must)
           return trouble(
               fmt::format("the object of a synchronisation call is not known: {}", source_place(call).text()));
@@ -561,6 +565,7 @@ class PtThreadTeller {
     // Arguments can be asked for up to here.
     std::vector<uint64_t> sizes;
     for (const WrittenRange& range : plan.ranges) sizes.push_back(extent_of(call, range.effect->extent));
+    note_key(call, plan);
     const std::optional<InputReader::Answer> read = read_input(call, plan);
     ReturnedEntry entry{.result = read ? std::optional(read->result) : result_of(call, plan)};
     if (call.getType()->isVoidTy()) entry.result.reset();
@@ -570,9 +575,18 @@ class PtThreadTeller {
     if (seen) note_return();
   }
 
-  std::optional<uint64_t> argument(const llvm::CallBase& call, unsigned number, bool settle = false) {
+  // The object of a synchronisation call in which the thread died, if it died of accessing something there.
+  std::optional<uint64_t> null_object(bool seen, const CallPlan& plan) const {
+    constexpr uint64_t kLargestObject = 256;
+    const std::optional<uint64_t>& fault = paths_.threads_[thread_].fault;
+    if (!fault || *fault >= kLargestObject || plan.info.effects->sync_objects.size() != 1) return std::nullopt;
+    return seen && next_ == steps_.size() ? std::optional<uint64_t>(0) : std::nullopt;
+  }
+
+  std::optional<uint64_t> argument(const llvm::CallBase& call, unsigned number, bool settle = false,
+                                   std::optional<uint64_t> value = std::nullopt) {
     if (values_ == nullptr) return 0;  // nobody asks for more than the way
-    return settle ? values_->settled_argument(call, number) : values_->argument_of(call, number);
+    return settle ? values_->settled_argument(call, number, value) : values_->argument_of(call, number);
   }
 
   void make_thread(const llvm::CallBase& call, const CallPlan& plan) {
@@ -620,6 +634,8 @@ class PtThreadTeller {
     if (effects != nullptr &&
         (effects->allocation == AllocationKind::allocate || effects->allocation == AllocationKind::reallocate))
       return allocate(call, *effects);
+    if (callee != nullptr && (callee->getName() == "mmap" || callee->getName() == "mmap64")) return map(call);
+    if (plan.sync == HEDDLE_SYNC_key_get) return kept_.get(argument(call, 0, true));
     // A status; what pthread_getspecific gives is not one.
     if (plan.sync == HEDDLE_SYNC_none || !call.getType()->isIntegerTy()) return std::nullopt;
     if (branch_says_failed(call, plan)) return failed_result(plan);
@@ -680,7 +696,22 @@ class PtThreadTeller {
     return at;
   }
 
-  // What the effects table says that the call wrote: nobody knows what, but for the handle of a thread.
+  // A fresh part of memory, unless the program goes on as without.
+  std::optional<uint64_t> map(const llvm::CallBase& call) {
+    const uint64_t size = argument(call, 1).value_or(1 << 16);
+    const uint64_t at = heap_;
+    heap_ += (std::min<uint64_t>(size, 1 << 28) + 4095) / 4096 * 4096 + 4096;
+    return at;
+  }
+
+  // The key that is made, or what a key is to hold.
+  void note_key(const llvm::CallBase& call, const CallPlan& plan) {
+    if (plan.sync == HEDDLE_SYNC_key_create && call.arg_size() == 2)
+      handle_ = kept_.create(llvm::dyn_cast<llvm::Function>(call.getArgOperand(1)->stripPointerCasts()));
+    if (plan.sync == HEDDLE_SYNC_key_set) kept_.set(argument(call, 0, true), argument(call, 1));
+  }
+
+  // What the effects table says that the call wrote: nobody knows what, but for handles of threads and keys.
   void tell_written(const llvm::CallBase& call, const CallPlan& plan, const std::vector<uint64_t>& sizes,
                     const std::optional<InputReader::Answer>& read) {
     size_t number = 0;
@@ -694,9 +725,10 @@ class PtThreadTeller {
             visitor_.written(call, number, {.count = read->bytes.size(), .bytes = read->bytes});
           continue;
         }
-        if (plan.sync == HEDDLE_SYNC_thread_create &&
+        const bool key = plan.sync == HEDDLE_SYNC_key_create;
+        if ((key || plan.sync == HEDDLE_SYNC_thread_create) &&
             range.effect->place.argument == plan.info.effects->sync_objects[0]) {
-          const std::string bytes(reinterpret_cast<const char*>(&handle_), sizeof handle_);
+          const std::string bytes(reinterpret_cast<const char*>(&handle_), key ? 4 : sizeof handle_);
           visitor_.written(call, number, {.count = bytes.size(), .bytes = bytes});
         } else {
           visitor_.written(call, number, {.count = sizes[which], .file = UINT64_MAX});
@@ -749,6 +781,7 @@ class PtThreadTeller {
   uint64_t heap_ = 0, stack_ = 0, handle_ = 0;
   DecodeEnd end_;
   InputReader inputs_;
+  ThreadValues kept_;
 };
 
 namespace {

@@ -25,6 +25,7 @@
 #include "program/record_plan.h"
 #include "pt/input_reader.h"
 #include "pt/program_path.h"
+#include "pt/thread_values.h"
 #include "recording/path_source.h"
 
 namespace heddle {
@@ -52,6 +53,7 @@ class PtPaths {
     ProgramPath path;
     uint64_t begin_tsc = 0, end_tsc = 0;  // end 0: it had not ended
     std::vector<size_t> children;         // in the order in which it made them
+    std::optional<uint64_t> fault;        // the address that it died of accessing
   };
   // `named`: the blocks that are not silent.
   using Blocks = llvm::DenseSet<const llvm::BasicBlock*>;
@@ -72,6 +74,7 @@ class PtPaths {
   unsigned arguments_;
   PtInputs inputs_;
   OpenStreams streams_;
+  ThreadKeys keys_;
   std::mutex mutex_;
   struct Start {
     const llvm::Function* routine = nullptr;  // null: it is in the path

@@ -18,7 +18,9 @@ class CallValues {
   // What it points to, if that is a text that is known.
   virtual std::optional<std::string> text_of(const llvm::CallBase& call, unsigned number) = 0;
   // A number as by argument_of; of an expression its likely value, which it has to have from then on.
-  virtual std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number) = 0;
+  // `value`: what it is known to be for other reasons.
+  virtual std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number,
+                                                   std::optional<uint64_t> value) = 0;
   // Where the block leads that the thread is in, or likely leads. Null: nothing says.
   virtual const llvm::BasicBlock* next_block(const llvm::BasicBlock& block) = 0;
   // Where a call through a pointer leads. Null: not to a function of the program, or nobody knows.

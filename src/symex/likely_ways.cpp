@@ -3,10 +3,11 @@
 
 namespace heddle {
 
-std::optional<uint64_t> ThreadInterpreter::settled_argument(const llvm::CallBase& call, unsigned number) {
+std::optional<uint64_t> ThreadInterpreter::settled_argument(const llvm::CallBase& call, unsigned number,
+                                                            std::optional<uint64_t> known) {
   if (!stand_at(call, Stop::call) || number >= call.arg_size()) return std::nullopt;
   const Cell* cell = machine_.value(*call.getArgOperand(number));
-  const std::optional<uint64_t> value = machine_.likely_value(*cell);
+  const std::optional<uint64_t> value = known && cell->expression ? known : machine_.likely_value(*cell);
   if (!value || !cell->expression) return value;
   Cell same = *cell;
   machine_.must_be(Constraint::Kind::argument, &same, machine_.pool().width(cell->expression), *value);

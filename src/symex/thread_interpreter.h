@@ -75,7 +75,8 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   std::optional<std::string> text_of(const llvm::CallBase& call, unsigned number) override;
   std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) override;
   // ---- likely_ways.cpp
-  std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number) override;
+  std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number,
+                                           std::optional<uint64_t> known) override;
   const llvm::BasicBlock* next_block(const llvm::BasicBlock& block) override;
   const llvm::Function* called_function(const llvm::CallBase& call) override;
 
