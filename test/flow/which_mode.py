@@ -49,6 +49,7 @@ def main():
     parser.add_argument("--flow-only", action="store_true")
     parser.add_argument("programs", nargs="*")
     given = parser.parse_args()
+    given.heddle = os.path.abspath(given.heddle)
     os.makedirs(given.folder, exist_ok=True)
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "defeating")
     good = True

@@ -1,33 +1,36 @@
-// Two threads step through the powers of a shared number, modulo a prime, without a lock: a lost step gives another number at
-// the end. Each value is the product of the one before with itself.
+// Two threads square a shared number modulo a prime and add something of their own, without a lock. Every order of their steps gives
+// another number, and products of unknown numbers modulo a prime are what solvers cannot turn around.
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdint.h>
 
-enum { kSteps = 30 };
+#include "walk.h"
+
+enum { kSteps = 60 };
 static const uint64_t kPrime = 2305843009213693951ull;
 
-volatile uint64_t power = 3;
+volatile uint64_t number = 3;
 
-static uint64_t product(uint64_t a, uint64_t b) {
-  return (uint64_t)((unsigned __int128)a * b % kPrime);
+static uint64_t next(uint64_t a, uint64_t own) {
+  return (uint64_t)(((unsigned __int128)a * a + own) % kPrime);
 }
 
 static void* work(void* argument) {
-  for (int i = 0; i < kSteps; ++i) {
-    const uint64_t now = power;
-    if (now % 3 == 1) sched_yield();
-    power = product(now, now);
+  const uint64_t self = (uintptr_t)argument + 1;
+  for (uint64_t i = 0; i < kSteps; ++i) {
+    number = next(number, self * 1000003 + i);
+    if (i % 8 == self) sched_yield();
   }
-  return argument;
+  return NULL;
 }
 
 int main(void) {
-  uint64_t expected = power;
-  for (int i = 0; i < 2 * kSteps; ++i) expected = product(expected, expected);
+  uint64_t expected = number;
+  for (uint64_t self = 1; self <= 2; ++self)
+    for (uint64_t i = 0; i < kSteps; ++i) expected = next(expected, self * 1000003 + i);
   pthread_t threads[2];
-  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, work, NULL);
+  for (uintptr_t i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, work, (void*)i);
   for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
-  assert(power == expected);
+  walk(number);
+  assert(number == expected);
 }
