@@ -183,6 +183,8 @@ std::vector<std::string> assumptions(const ExploreResult& result, const ProgramE
     out.push_back(
         fmt::format("the C++ library, which spins before it waits, does so {} times in vain or to the end",
                     kRoundsOfSpinning));
+  if (result.progress.library_retries)
+    out.push_back("the C++ library, which gives locks back and tries again (std::lock), does so however often");
   if (!executor.renewal_reason().empty())
     out.push_back(
         fmt::format("calls of the system have no effect on other threads ({})", executor.renewal_reason()));

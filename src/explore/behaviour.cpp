@@ -57,6 +57,13 @@ NodeId Behaviour::add_edge(NodeId from, Edge added) {
         known->output == added.output && known->read == added.read && known->written == added.written;
     return same ? known->to : kUnknownNode;
   }
+  if (const NodeId begin = begin_of_retry(from, added); begin != kUnknownNode) {
+    added.to = begin;
+    nodes_[from].edges.push_back(std::move(added));
+    retries_[begin].push_back(from);
+    add_future(from, std::vector<Use>(nodes_[begin].future), false);
+    return begin;
+  }
   added.to = new_node(nodes_[from].thread, from);
   const Hash128& before = nodes_[from].history;
   nodes_[added.to].history = hash_of({before.low, before.high, nodes_[from].operation.site, added.input});
@@ -65,6 +72,43 @@ NodeId Behaviour::add_edge(NodeId from, Edge added) {
   count_rounds(nodes_[from].edges.back().to);
   if (is_large) note_uses(from, false);
   return nodes_[from].edges.back().to;
+}
+
+NodeId Behaviour::begin_of_retry(NodeId from, const Edge& last) const {
+  constexpr size_t kLongestRetry = 12;
+  struct Step {
+    NodeId before;
+    uint64_t input;
+  };
+  const auto is_lock = [&](const Step& step) {
+    const Operation& operation = nodes_[step.before].operation;
+    if (!operation.is_sync() || library_ == nullptr || !library_->contains(operation.site)) return false;
+    return operation.sync() == HEDDLE_SYNC_mutex_trylock ||
+           (step.input == 0 &&
+            (operation.sync() == HEDDLE_SYNC_mutex_lock || operation.sync() == HEDDLE_SYNC_mutex_unlock ||
+             operation.sync() == HEDDLE_SYNC_yield));
+  };
+  std::vector<Step> steps = {{from, last.input}};  // the youngest first
+  while (is_lock(steps.back()) && steps.size() < 2 * kLongestRetry &&
+         nodes_[steps.back().before].parent != kUnknownNode)
+    steps.push_back({nodes_[steps.back().before].parent, edge_to(steps.back().before).input});
+  if (!is_lock(steps.back())) steps.pop_back();
+  for (size_t round = 2; 2 * round <= steps.size(); ++round) {
+    bool same = true, refused = false;
+    std::unordered_map<uint64_t, int> held;
+    for (size_t i = round; i-- > 0 && same;) {
+      const Operation& operation = nodes_[steps[i].before].operation;
+      same = operation == nodes_[steps[i + round].before].operation && steps[i].input == steps[i + round].input;
+      refused |= steps[i].input != 0;
+      if (operation.sync() == HEDDLE_SYNC_mutex_unlock)
+        same &= --held[operation.address] >= 0;
+      else if (operation.sync() != HEDDLE_SYNC_yield && steps[i].input == 0)
+        ++held[operation.address];
+    }
+    const bool nothing_left = std::ranges::all_of(held, [](const auto& each) { return each.second == 0; });
+    if (same && refused && nothing_left) return steps[round - 1].before;
+  }
+  return kUnknownNode;
 }
 
 // ---- loops that wait
@@ -261,6 +305,8 @@ void Behaviour::add_future(NodeId from, const std::vector<Use>& uses, bool is_ne
     }
     if (!grown) return;
     if (at != from || !is_new) ++changes_;
+    if (const auto back = retries_.find(at); back != retries_.end())
+      for (const NodeId each : std::vector<NodeId>(back->second)) add_future(each, uses, false);
   }
 }
 

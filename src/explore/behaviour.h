@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "abi/control.h"
@@ -126,6 +127,13 @@ class Behaviour {
   // that it waits for comes is not explored for each history again. Empty: in none.
   const Round& known_wait(NodeId at) const;
 
+  // std::lock takes a lock, tries the others, gives it back and begins anew, without end if others do the same.
+  // After two rounds that are the same and leave nothing behind, the thread is where it was before the second
+  // of them: an edge leads back. Only for code of the C++ library (these sites): loops of one's own might
+  // count.
+  void set_library(const std::unordered_set<uint32_t>* sites) { library_ = sites; }
+  bool has_retries() const { return !retries_.empty(); }
+
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
   uint64_t changes() const { return changes_; }
@@ -151,6 +159,7 @@ class Behaviour {
   bool begins_wait(NodeId at) const;
   void count_rounds(NodeId node);
   static void all_uses(const Node& node, std::vector<Use>& out);
+  NodeId begin_of_retry(NodeId from, const Edge& last) const;
   void note_uses(NodeId at, bool is_new);
   void share(uint64_t resource);
   NodeId new_node(uint32_t thread, NodeId parent);
@@ -162,6 +171,8 @@ class Behaviour {
   std::unordered_map<ThreadName, uint32_t> numbers_;
   std::unordered_map<uint64_t, Words> words_;  // by resource
   std::vector<Round> waits_;                   // of loops that wait
+  const std::unordered_set<uint32_t>* library_ = nullptr;
+  std::unordered_map<NodeId, std::vector<NodeId>> retries_;  // from where edges lead back to a node
   uint64_t changes_ = 0, shared_ = 0;
   bool main_ends_ = false;  // by pthread_exit: then who is the last to end is the one who ends the process
 };

@@ -34,8 +34,7 @@ void Closure::read_trace(const MachineState& start, std::span<const Action> trac
       // Stores count where they are made: when they become visible is not known.
       std::vector<Use> own = uses[t][i];
       const Operation& operation = events_[t][i].operation;
-      if (machine_.buffers(operation))
-        add_memory(own, operation.address, operation.size, true);
+      if (machine_.buffers(operation)) add_memory(own, operation.address, operation.size, true);
       later.insert(later.end(), own.begin(), own.end());
       std::ranges::sort(later);
       later.erase(std::ranges::unique(later).begin(), later.end());
@@ -85,8 +84,8 @@ bool Closure::is_local(const Place& place, const Action& action) const {
   return true;
 }
 
-std::vector<Action> Closure::way_to(size_t entry, const Action& last) const {
-  std::vector<Action> out = {last};
+std::vector<Action> Closure::way_to(size_t entry) const {
+  std::vector<Action> out;
   for (; entry != 0; entry = way_[entry].first) out.push_back(way_[entry].second);
   std::ranges::reverse(out);
   return out;
@@ -110,6 +109,9 @@ std::vector<Seed> Closure::seeds(const MachineState& start, std::span<const Acti
       break;
     }
     std::vector<Action> actions = actions_(place.state);
+    const auto waits = [](const ThreadState& thread) { return thread.there && !thread.over; };
+    if (actions.empty() && !place.state.exited && std::ranges::any_of(place.state.threads, waits))
+      out.push_back({.path = way_to(place.entry), .key = machine_.full_hash(place.state), .stands = true});
     const auto local = std::ranges::find_if(actions, [&](const Action& action) {
       return !action.timeout && meaning_of(place, action) == Meaning::follows && is_local(place, action);
     });
@@ -121,7 +123,9 @@ std::vector<Seed> Closure::seeds(const MachineState& start, std::span<const Acti
       const bool strayed = (place.strayed & bit) != 0;
       const bool is_seed = meaning == Meaning::leaves || (meaning == Meaning::strays && !strayed);
       if (is_seed && !(strayed && values_ == FixedValues::needed_or_before)) {
-        Seed seed{.path = steps_before_last(behaviour_, machine_, start, way_to(place.entry, action))};
+        std::vector<Action> way = way_to(place.entry);
+        way.push_back(action);
+        Seed seed{.path = steps_before_last(behaviour_, machine_, start, way)};
         MachineState before = start;
         for (size_t i = 0; i + 1 < seed.path.size(); ++i) machine_.perform(before, seed.path[i]);
         const Hash128 state = machine_.full_hash(before);

@@ -10,7 +10,8 @@
 // Where this departs from the text, because the text would miss states:
 //   - The text keeps one interleaving for each read and value. Another one may leave memory in another state,
 //     and something else is possible behind it: here there is a seed for each state in which the value is read.
-//   - What a run did not get to, because it failed, exited or stood still, are places too.
+//   - What a run did not get to, because it failed, exited or stood still, are places too; so are states in which
+//     nobody can go on.
 //
 // Values (chapter 4): MCR demands the same value of every read. MCR-S lets a thread read something else where
 // nothing it does later depends on it. That is taken from what was seen of the thread in other runs, exactly:
@@ -28,6 +29,7 @@ enum class FixedValues : uint8_t { all, needed, needed_or_before };  // mcr, mcr
 struct Seed {
   std::vector<Action> path;  // behind the start
   Hash128 key;               // of the state before its last step, and of that step: the same seed elsewhere
+  bool stands = false;       // nobody can go on behind it: `key` is of that state
 };
 
 class Closure {
@@ -58,7 +60,7 @@ class Closure {
   void read_trace(const MachineState& start, std::span<const Action> trace);
   Meaning meaning_of(const Place& place, const Action& action) const;
   bool is_local(const Place& place, const Action& action) const;
-  std::vector<Action> way_to(size_t entry, const Action& last) const;
+  std::vector<Action> way_to(size_t entry) const;
 
   const Behaviour& behaviour_;
   const OperationalMachine& machine_;

@@ -15,13 +15,16 @@ Exploration::Exploration(Executor& executor, const ExploreOptions& options,
       options_(options),
       tell_(progress),
       machine_(behaviour_, options.rules.memory_model, options.output_sites),
-      start_(Clock::now()) {}
+      start_(Clock::now()) {
+  behaviour_.set_library(&options.library_sites);
+}
 
 Result<ExploreResult> Exploration::run() {
   HEDDLE_TRY(search());
   look();
   if (!over_ && !result_.failures.empty()) result_.end = ExploreResult::End::failure;
   result_.races = races_.found();
+  result_.progress.library_retries = behaviour_.has_retries();
   return std::move(result_);
 }
 

@@ -63,8 +63,8 @@ struct ExploreOptions {
   std::optional<std::chrono::milliseconds> time;
   bool keep_outcomes = false;  // ExploreResult::outcomes
   bool races = true;           // look for them
-  // Not dpor: worker processes, each with an executor of its own; a journal (journal.h), begun or gone on with, and its
-  // first line. Trees: how many states are a unit of work then.
+  // Not dpor: worker processes, each with an executor of its own; a journal (journal.h), begun or gone on with,
+  // and its first line. Trees: how many states are a unit of work then.
   unsigned jobs = 1;
   std::function<std::unique_ptr<Executor>()> make_executor;
   std::string journal, resume, journal_head;
@@ -76,12 +76,13 @@ struct ExploreProgress {
   uint64_t states = 0;  // of the machine, in this pass
   uint64_t ends = 0;    // different inputs at the end of the program, in this pass
   uint64_t passes = 0;
-  uint64_t frontier = 0;       // seeds that are to be explored
-  uint64_t redundant = 0;      // executions that ended like an earlier one, or were not needed to the end
-  double solving = 0;          // seconds spent on finding seeds
-  uint64_t replaced = 0;       // workers that died
-  bool awaits = false;         // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
-  bool library_spins = false;  // the C++ library spun a number of times, which was cut short
+  uint64_t frontier = 0;         // seeds that are to be explored
+  uint64_t redundant = 0;        // executions that ended like an earlier one, or were not needed to the end
+  double solving = 0;            // seconds spent on finding seeds
+  uint64_t replaced = 0;         // workers that died
+  bool awaits = false;           // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
+  bool library_retries = false;  // it gives locks back and tries again: behaviour.h, set_library
+  bool library_spins = false;    // the C++ library spun a number of times, which was cut short
   std::chrono::milliseconds elapsed{};
 };
 

@@ -34,7 +34,8 @@ TEST_P(RandomPrograms, HaveTheOutcomesOfAllTheirRuns) {
   const char* wanted = std::getenv("HEDDLE_TEST_PROGRAMS");
   const uint64_t count = (wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 400) / tested.share;
   uint64_t failing = 0, executions = 0, outcomes = 0, redundant = 0;
-  for (uint64_t seed = 1; seed <= count; ++seed) {
+  const char* first = std::getenv("HEDDLE_TEST_FIRST");
+  for (uint64_t seed = first != nullptr ? std::strtoull(first, nullptr, 10) : 1; seed <= count; ++seed) {
     std::mt19937_64 random(seed);
     const SmallProgram program = random_program(random);
     const AllRuns all(program, model);
@@ -55,7 +56,7 @@ TEST_P(RandomPrograms, HaveTheOutcomesOfAllTheirRuns) {
     executions += result->progress.executions;
     redundant += result->progress.redundant;
   }
-  if (tested.algorithm != Algorithm::icb) EXPECT_GT(failing, count / 100);
+  if (tested.algorithm != Algorithm::icb && first == nullptr) EXPECT_GT(failing, count / 100);
   RecordProperty("executions", std::to_string(executions));
   RecordProperty("outcomes", std::to_string(outcomes));
   RecordProperty("redundant", std::to_string(redundant));
@@ -116,6 +117,26 @@ TEST(Explorer, FindsStoresThatAreOvertakenWhereTheFirstRunDidNotLook) {
       ASSERT_TRUE(result);
       EXPECT_EQ(result->outcomes, all.outcomes) << int(algorithm) << " " << text_of(model);
     }
+  }
+}
+
+// A state in which nobody can go on is reached although no read returns anything else on the way.
+TEST(Explorer, FindsDeadlocksThatNoReadTells) {
+  using Kind = SmallInstruction::Kind;
+  const SmallProgram program{{{{.kind = Kind::lock, .place = 1},
+                               {.kind = Kind::lock, .place = 0},
+                               {.kind = Kind::unlock, .place = 0},
+                               {.kind = Kind::unlock, .place = 1}},
+                              {{.kind = Kind::add, .place = 1, .number = 2},
+                               {.kind = Kind::lock, .place = 0},
+                               {.kind = Kind::lock, .place = 1},
+                               {.kind = Kind::unlock, .place = 1},
+                               {.kind = Kind::unlock, .place = 0}}}};
+  for (const Algorithm algorithm : {Algorithm::trees, Algorithm::mcr, Algorithm::mcr_s, Algorithm::mcr_s_plus,
+                                    Algorithm::se_mcr, Algorithm::icb, Algorithm::dpor}) {
+    const Result<ExploreResult> result = explored(program, MemoryModel::sc, true, algorithm);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->end, ExploreResult::End::failure) << int(algorithm);
   }
 }
 

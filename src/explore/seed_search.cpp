@@ -147,8 +147,10 @@ class SeedSearch : public UnitSearch {
     const auto is_open = [&](const ThreadState& thread) {
       return thread.there && !thread.over && behaviour().node(thread.node).state == Behaviour::State::unknown;
     };
-    out.is_known =
-        std::ranges::none_of(state->threads, is_open) && executed_.contains(machine().inputs_hash(*state));
+    const auto waits = [](const ThreadState& thread) { return thread.there && !thread.over; };
+    const bool stands = !state->exited && std::ranges::any_of(state->threads, waits);  // that is to be seen
+    out.is_known = !stands && std::ranges::none_of(state->threads, is_open) &&
+                   executed_.contains(machine().inputs_hash(*state));
     return out;
   }
 
@@ -183,6 +185,7 @@ class SeedSearch : public UnitSearch {
       return {};
     }
     for (Seed& seed : seeds) {
+      if (seed.stands && !standing_.insert(seed.key).second) continue;
       Path next = path;
       next.insert(next.end(), seed.path.begin(), seed.path.end());
       const uint64_t preemptions = options().preemptions == UINT64_MAX ? 0 : preemptions_of(next);
@@ -230,6 +233,7 @@ class SeedSearch : public UnitSearch {
 
   Closure closure_;
   std::unordered_set<Hash128> known_;     // keys of units
+  std::unordered_set<Hash128> standing_;  // states in which nobody can go on
   std::unordered_set<Hash128> executed_;  // what all reads returned in runs that are known here
   std::string cut_by_;
 };

@@ -338,7 +338,7 @@ class SmallExecutor : public Executor {
       for (const Step& step : plan.schedule->steps) {
         const ThreadName& name = plan.schedule->name_of(step.thread);
         const uint32_t t = name.is_main() ? 0 : name.index_in_parent() + 1;
-        for (uint64_t k = 0; k < step.count; ++k) {
+        for (uint64_t k = 0; k < step.count && !world.failed && !world.exited; ++k) {
           if (step.kind == StepKind::run) {
             if (!world.is_enabled(t)) return diverged();
             perform(t);
