@@ -27,7 +27,7 @@ constexpr uint64_t kRecordedRuns = 1000;
 
 struct Options {
   SolveOptions solve;
-  std::string output, shorten_time, input, report, report_time;
+  std::string output, shorten_time, search_time, input, report, report_time;
   uint64_t runs = kRecordedRuns;
   bool no_shorten = false;
   std::vector<std::string> what;  // a recording, or a command
@@ -111,6 +111,9 @@ Result<ReproduceOptions> reproduce_options(const Options& given, const Recording
   if (!given.solve.improve.empty()) options.improve = HEDDLE_TRY(parse_duration(given.solve.improve));
   if (!given.shorten_time.empty()) options.shorten_time = HEDDLE_TRY(parse_duration(given.shorten_time));
   options.shorten = !given.no_shorten;
+  options.search = std::chrono::seconds(20);
+  if (!given.search_time.empty()) options.search = HEDDLE_TRY(parse_duration(given.search_time));
+  if (options.time) options.search = std::min(options.search, *options.time);
   return options;
 }
 
@@ -172,6 +175,8 @@ Json to_json(const ReproduceResult& result, const Recorded& recorded, const std:
           {"approximations", recorded.trace.approximations.size()},
           {"changed_inputs", changed_inputs(recorded.info, recorded.folder)},
           {"attempts", std::move(attempts)},
+          {"searched_runs", result.searched},
+          {"found_by_search", result.found_by_search},
           {"failure", reproduced ? confirmation.best.failure->to_json() : Json()},
           {"match", result.matched == FailureMatch::same ? "same"
                     : reproduced                         ? "cause"
@@ -201,16 +206,21 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
   if (result.matched == FailureMatch::cause)
     fmt::print(stderr, "  the recording has what came of it: {}\n", recorded.info.failure->identity);
   const ReproduceAttempt& attempt = result.attempts.back();
-  if (attempt.model != options.models.front())
+  if (result.found_by_search)
+    fmt::print(stderr, "  by run {} of a search: no order that was computed from the recording led there\n",
+               result.searched);
+  else if (attempt.model != options.models.front())
     fmt::print(stderr, "  under {}: proved impossible under {}, so store buffers have their part in it\n",
                text_of(attempt.model), text_of(options.models.front()));
-  if (!attempt.explanation.empty()) fmt::print(stderr, "  found by trying: {}\n", attempt.explanation);
+  if (!attempt.explanation.empty() && !result.found_by_search)
+    fmt::print(stderr, "  found by trying: {}\n", attempt.explanation);
   const SolveAnswer& answer = attempt.answer;
-  fmt::print(stderr, "  {} and {}{}; an order was found in {}\n", counted(measures.preemptions, "preemption"),
-             measures.switches == 1 ? "1 switch" : fmt::format("{} switches", measures.switches),
-             answer.fewest && answer.preemptions == measures.preemptions ? ", proved to be the fewest"
-                                                                         : ", the fewest that were found",
-             duration_text(attempt.solving));
+  const bool fewest = !result.found_by_search && answer.fewest && answer.preemptions == measures.preemptions;
+  fmt::print(
+      stderr, "  {} and {}, {}{}\n", counted(measures.preemptions, "preemption"),
+      measures.switches == 1 ? "1 switch" : fmt::format("{} switches", measures.switches),
+      fewest ? "proved to be the fewest" : "the fewest that were found",
+      result.found_by_search ? "" : fmt::format("; an order was found in {}", duration_text(attempt.solving)));
   fmt::print(stderr, "  replayed in fresh processes: the same failure {} of {} times\n{}",
              confirmation.confirmed, options.confirmations,
              schedule_story(result.told ? *result.told : confirmation.best, names, own));
@@ -250,6 +260,9 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
       fmt::print(stderr, "heddle: {}\n", interrupted() ? "interrupted" : "undecided");
   }
   print_attempts(result, recorded.trace);
+  if (result.searched != 0)
+    fmt::print(stderr, "  {} in other orders did not show it either\n",
+               counted(result.searched, "controlled run"));
   if (recorded.statistics.mismatches != 0)
     fmt::print(stderr, "  computed otherwise than recorded in {}, so the trace is not exact: {}\n",
                counted(recorded.statistics.mismatches, "place"), recorded.statistics.first_mismatch);
@@ -261,6 +274,10 @@ void print_result(const ReproduceResult& result, const Recorded& recorded, const
 std::vector<std::string> assumptions(const ReproduceResult& result, const Recorded& recorded,
                                      const ReproduceOptions& options) {
   std::vector<std::string> out;
+  if (result.found_by_search)
+    return {fmt::format(
+        "Nothing: no order computed from the recording led to the failure; run {} of a search showed it.",
+        result.searched)};
   const ClockUse& clocks = result.attempts.back().clocks;
   if (clocks.clocks)
     out.push_back(fmt::format("The recorded {} taken for {}.",
@@ -438,6 +455,10 @@ void add_reproduce(VerbSet& verbs) {
       "sc, tso or pso (default: that of the recording; of one that the processor made, sc, then tso)");
   add_report_option(*verb, options->report);
   verb->add_flag("--no-shorten", options->no_shorten, "Keep the schedule as it was found");
+  verb->add_option(
+      "--search-time", options->search_time,
+      "How long controlled runs look for the failure if no order leads to it (default 20s, at most --time; 0s: "
+      "not at all)");
   verb->add_option("--shorten-time", options->shorten_time,
                    "How long to look for shorter schedules (default 20s)")
       ->check(duration_value());

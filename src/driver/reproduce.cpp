@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "driver/hunt.h"
 #include "driver/order_guide.h"
 #include "driver/other_explanations.h"
 #include "driver/own_places.h"
@@ -39,6 +40,10 @@ class Reproducer {
       if (result_.end != ReproduceResult::End::impossible) break;
     }
     if (result_.end != ReproduceResult::End::impossible || !trace_.exact) HEDDLE_TRY(explain_otherwise());
+    // Of a memory model that was chosen the proof counts. Else it happened, whatever the trace says.
+    if (result_.end != ReproduceResult::End::reproduced && !interrupted() &&
+        (result_.end != ReproduceResult::End::impossible || !trace_.exact || options_.models.size() > 1))
+      HEDDLE_TRY(search());
     return finished();
   }
 
@@ -88,6 +93,33 @@ class Reproducer {
       result_.end = end;
     }
     return {};
+  }
+
+  Result<void> search() {
+    const Clock::time_point end = Clock::now() + options_.search;
+    StrategyMix mix({});
+    while (true) {
+      const StrategyMix::Batch batch = mix.next();
+      for (uint64_t i = 0; i < batch.runs; ++i) {
+        if (interrupted() || Clock::now() >= end) return {};
+        events_.progress(
+            fmt::format("no order led there: looking for the failure, run {}", ++result_.searched));
+        Execution run = HEDDLE_TRY(executor_.execute({.strategy = batch.strategy,
+                                                      .seed = result_.searched,
+                                                      .rules = rules_,
+                                                      .fresh = true,
+                                                      .keep_schedule = true,
+                                                      .deadline = end}));
+        if (run.outcome != Outcome::failed) continue;
+        const FailureMatch matched = match(failure_, *run.failure);
+        if (matched == FailureMatch::none) continue;
+        result_.matched = matched;
+        result_.end = ReproduceResult::End::reproduced;
+        result_.found_by_search = true;
+        result_.confirmation.best = std::move(run);
+        return {};
+      }
+    }
   }
 
   const Trace& trace() const { return now_ != nullptr ? now_->trace : trace_; }

@@ -6,7 +6,9 @@
 // other are dropped (solve/doubted_clocks.h), and without a result all are. A run that does something else
 // refutes its order and all that read the same (solve/reads_from.h): the next one is tried. What is impossible
 // under one memory model is tried under the next. If no run fails, what else may have led to the failure is
-// tried (other_explanations.h).
+// tried (other_explanations.h). A trace that does not know enough (a thread that died far behind the last thing
+// it logged, library code that is not followed) leaves orders that do not matter: at last controlled runs in
+// many orders look for the failure, as heddle hunt does, and the result says so.
 #pragma once
 
 #include <chrono>
@@ -33,6 +35,7 @@ struct ReproduceOptions {
   unsigned confirmations = 3;
   bool shorten = true;
   std::chrono::milliseconds shorten_time = std::chrono::seconds(20);
+  std::chrono::milliseconds search{};  // for controlled runs, if no order leads to the failure; 0: none
 };
 
 // One problem that was given to the engine, and what became of its answer.
@@ -54,6 +57,8 @@ struct ReproduceResult {
   };
   End end = End::undecided;
   std::vector<ReproduceAttempt> attempts;  // the last one decided
+  uint64_t searched = 0;                   // runs that looked for the failure in orders that nothing says
+  bool found_by_search = false;            // reproduced: by the last of these
   FailureMatch matched = FailureMatch::none;
   Confirmation confirmation;      // reproduced
   std::optional<Execution> told;  // the best schedule once more, with its events
@@ -65,10 +70,10 @@ struct ReproduceEvents {
   std::function<Result<void>(const Execution&)> found = [](const Execution&) -> Result<void> { return {}; };
 };
 
-// Requires: trace.failure.kind is not none.
 // Of a run that followed an order but did not show the failure, in words.
 std::string what_happened(const Execution& run);
 
+// Requires: trace.failure.kind is not none.
 Result<ReproduceResult> reproduce(const Trace& trace, const RecordedFailure& failure, Engine& engine,
                                   Executor& executor, const ReproduceOptions& options,
                                   const ReproduceEvents& events);

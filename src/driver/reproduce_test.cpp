@@ -73,6 +73,46 @@ TEST(Reproduce, WithoutTimeForTheNextOrderItIsUndecided) {
   EXPECT_EQ(result->attempts[1].answer.why, "the time was over");
 }
 
+// The failure shows in the tenth run that no order guides.
+class FailsInTheEnd : public Executor {
+ public:
+  Result<Execution> execute(const ExecutionPlan& plan) override {
+    if (plan.guide != nullptr || plan.schedule == nullptr) ++runs;
+    if (plan.schedule == nullptr && runs < 10) {
+      Execution other{.outcome = runs % 2 == 0 ? Outcome::passed : Outcome::failed};
+      if (runs % 2 != 0) other.failure = Failure{.kind = "abort", .identity = "another"};
+      return other;
+    }
+    return Execution{.outcome = Outcome::failed, .failure = Failure{.kind = "assert", .identity = "the one"}};
+  }
+  unsigned runs = 0;
+};
+
+TEST(Reproduce, WhereNoOrderLeadsThereRunsLookForTheFailure) {
+  Trace trace;
+  trace.threads.emplace_back().name = "0";
+  trace.failure.kind = FailurePredicate::Kind::reached;
+  const RecordedFailure failure{.kind = "assert", .identity = "the one"};
+  ReproduceOptions options{.models = {MemoryModel::sc, MemoryModel::tso},
+                           .clocks = false,
+                           .shorten = false,
+                           .search = std::chrono::minutes(1)};
+  FailsInTheEnd executor;
+  NothingIsPossible engine;
+  const Result<ReproduceResult> result = reproduce(trace, failure, engine, executor, options, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->end, ReproduceResult::End::reproduced);
+  EXPECT_TRUE(result->found_by_search);
+  EXPECT_EQ(result->searched, 10U);
+
+  options.models = {MemoryModel::sc};
+  FailsInTheEnd not_run;
+  const Result<ReproduceResult> proved = reproduce(trace, failure, engine, not_run, options, {});
+  ASSERT_TRUE(proved);
+  EXPECT_EQ(proved->end, ReproduceResult::End::impossible) << "under a model that was chosen";
+  EXPECT_EQ(not_run.runs, 0U);
+}
+
 // Notes with which stamps it is asked.
 class NotingEngine : public Engine {
  public:
