@@ -93,7 +93,20 @@ class Pass {
       death.file = failure->place->file;
       death.line = failure->place->line;
     }
+    const auto stood = std::ranges::find(input_.info.threads, failure->thread, &RecordedThread::name);
+    if (stood != input_.info.threads.end()) death.depth = running_functions(stood->stack);
     return death;
+  }
+
+  // What was inlined stands at the same address as what it was inlined into.
+  static size_t running_functions(const std::vector<RecordedFrame>& stack) {
+    size_t out = 0;
+    uint64_t last = 0;
+    for (const RecordedFrame& frame : stack) {
+      if (frame.library.empty() && frame.line != 0 && frame.pc != last) ++out;
+      last = frame.pc;
+    }
+    return out;
   }
 
   bool has_failed(size_t thread) const {

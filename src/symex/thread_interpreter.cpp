@@ -594,6 +594,7 @@ std::optional<uint64_t> ThreadInterpreter::distance_from_null(Expr address) cons
 }
 
 bool ThreadInterpreter::dies_at(const Op& op) {
+  if (machine_.frames.size() < around_.death->depth) return false;  // a recursion goes deeper before
   if (around_.death->address) {
     if (const auto* call = llvm::dyn_cast<llvm::CallBase>(op.instruction))
       return dies_in(*call, *around_.death->address);

@@ -38,6 +38,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
       std::optional<uint64_t> address;  // that was accessed
       std::string file;                 // of the source
       uint32_t line = 0;                // 0: not known
+      size_t depth = 0;                 // functions of the program that were running, at least
     };
     std::optional<Death> death;
   };
