@@ -1,20 +1,18 @@
 #include "pt/pt_path_source.h"
 
 #include <fmt/core.h>
-#include <llvm/IR/CFG.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
-#include <tuple>
 #include <utility>
 
 #include "program/source_place.h"
 #include "program/stored_bytes.h"
 #include "pt/result_choice.h"
+#include "pt/silent_ways.h"
 
 namespace heddle {
 
@@ -248,7 +246,7 @@ class PtThreadTeller {
         trouble(fmt::format("the path of {} cannot be followed", readable_name(here.function)));
       return nullptr;
     }
-    const std::vector<const llvm::BasicBlock*> ways = ways_to(block, target);
+    const std::vector<const llvm::BasicBlock*> ways = ways_.to(block, target);
     if (ways.empty()) {
       if (peek() == nullptr || target == nullptr)
         stop();
@@ -271,44 +269,6 @@ class PtThreadTeller {
     if (at >= steps_.size() || steps_[at].kind != Kind::block) return nullptr;
     const auto& block = steps_[at].as<llvm::BasicBlock>();
     return block.getParent() == &here.function ? &block : nullptr;
-  }
-
-  // Successors from which silent blocks lead to the target, the nearest first. Without a target: those that are
-  // silent and from which the function can be left in good order, unless none is.
-  const std::vector<const llvm::BasicBlock*>& ways_to(const llvm::BasicBlock& from,
-                                                      const llvm::BasicBlock* target) {
-    const auto [found, added] = ways_.try_emplace({&from, target});
-    std::vector<const llvm::BasicBlock*>& out = found->second;
-    if (!added) return out;
-    const auto is_silent = [&](const llvm::BasicBlock& block) { return !paths_.named_.contains(&block); };
-    const auto is_end = [&](const llvm::BasicBlock& block) {
-      return target != nullptr ? &block == target : llvm::isa<llvm::ReturnInst>(block.getTerminator());
-    };
-    std::vector<std::tuple<size_t, size_t, const llvm::BasicBlock*>> distances;
-    llvm::DenseSet<const llvm::BasicBlock*> each;
-    for (const llvm::BasicBlock* first : llvm::successors(&from)) {
-      if (!each.insert(first).second || first->isLandingPad() != (target == first && first->isLandingPad()))
-        continue;
-      std::deque<std::pair<size_t, const llvm::BasicBlock*>> open = {{0, first}};
-      llvm::DenseSet<const llvm::BasicBlock*> seen = {first};
-      while (!open.empty()) {
-        const auto [distance, block] = open.front();
-        open.pop_front();
-        if (is_end(*block)) {
-          distances.emplace_back(distance, distances.size(), first);
-          break;
-        }
-        if (target != nullptr && !is_silent(*block)) continue;
-        for (const llvm::BasicBlock* next : llvm::successors(block))
-          if (!next->isLandingPad() && seen.insert(next).second) open.emplace_back(distance + 1, next);
-      }
-    }
-    std::ranges::sort(distances);
-    for (const auto& [distance, number, way] : distances) out.push_back(way);
-    if (out.empty() && target == nullptr)
-      for (const llvm::BasicBlock* next : llvm::successors(&from))
-        if (!next->isLandingPad()) out.push_back(next);
-    return out;
   }
 
   // main gets the arguments of the command, a thread what its maker gave it; of others nothing is known.
@@ -763,9 +723,7 @@ class PtThreadTeller {
   CallValues* values_;
   size_t next_ = 0, made_ = 0;
   std::vector<size_t> behind_;  // by step, of those that enter functions: the first behind their ends
-  llvm::DenseMap<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>,
-                 std::vector<const llvm::BasicBlock*>>
-      ways_;
+  SilentWays ways_{paths_.named_};
   // Blocks that the path does not have, since the last one that it has: what guesses lead to may have no end.
   static constexpr uint64_t kMostIdle = 20'000;
   uint64_t idle_blocks_ = 0;
