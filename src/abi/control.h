@@ -112,6 +112,7 @@ struct heddle_thread_entry {
   uint32_t site;    /* where it was created */
   uint32_t unused;
   uint64_t argument; /* of the start function */
+  uint64_t calls;    /* of a std::thread: the function that its state names; 0: none is known */
 };
 
 /* ---- events, kept when plan.keep_events is set */
@@ -146,7 +147,7 @@ struct heddle_event {
   uint8_t order : 7;   /* of data: 0 it was read, 1 it was written */
   uint8_t drained : 1; /* since the thread's event before, all its stores became visible: it was in code that is
                           not under control. Under TSO and PSO; also told where nothing was buffered */
-  uint64_t address; /* of the access; of the synchronisation object */
+  uint64_t address;    /* of the access; of the synchronisation object */
   uint64_t size;
   uint64_t value;  /* up to 8 bytes as a number, else their hash; update: before; synchronisation: of mutexes
                       and read-write locks the kind, of semaphores and barriers the count, when it is done */
@@ -247,7 +248,8 @@ struct heddle_plan {
   uint64_t steps;            /* given schedule */
   uint32_t guided;           /* the schedule has steps run_to or flush_to */
   uint32_t prefix;           /* after its end the strategy goes on; otherwise the end is the end of the run */
-  uint32_t full_flushes;     /* flushes with a place: what has to come before goes before; none where nothing is buffered for it */
+  uint32_t full_flushes;     /* flushes with a place: what has to come before goes before; none where nothing is
+                                buffered for it */
   uint32_t lenient;          /* steps that cannot be followed are left out: for schedules that were changed */
   uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
   uint32_t keep_moves;

@@ -10,6 +10,9 @@
 /* What the program's object in a variant calls its source: local symbols under this name are the program's. */
 #define HEDDLE_VARIANT_SOURCE "heddle-variant"
 
+/* The function of the model of std::thread in which its threads begin. */
+#define HEDDLE_THREAD_STATE "heddle_run_state"
+
 /* Variant "count": called first in every function of the program, with the function's id. */
 #define HEDDLE_HOOK_COUNT_ENTER "heddle_count_enter"
 

@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include "abi/hooks.h"
 #include "base/files.h"
 #include "base/sha256.h"
@@ -19,6 +23,41 @@
 
 namespace heddle {
 namespace {
+
+BuildNotice& build_notice() {
+  static BuildNotice notice;
+  return notice;
+}
+
+// Calls the notice from a thread of its own for as long as it lives.
+class LongBuild {
+ public:
+  LongBuild(const fs::path& program, const VariantRecipe& recipe)
+      : thread_([this, &program, &recipe] {
+          constexpr std::chrono::seconds kFirst(10);  // then after twice the time, ...
+          std::unique_lock lock(mutex_);
+          for (std::chrono::seconds at = kFirst; !done_.wait_until(lock, begin_ + at, [&] { return ended_; });
+               at *= 2)
+            if (build_notice()) build_notice()(program, recipe, at);
+        }) {}
+  ~LongBuild() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    done_.notify_one();
+    thread_.join();
+  }
+  LongBuild(const LongBuild&) = delete;
+  LongBuild& operator=(const LongBuild&) = delete;
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool ended_ = false;
+  std::thread thread_;
+};
 
 fs::path runtime_archive(const VariantRecipe& recipe) {
   return executable_path().parent_path().parent_path() / "lib/heddle" / fmt::format("lib{}.a", recipe.runtime);
@@ -126,9 +165,14 @@ Result<Variant> obtain_variant(const fs::path& program_path, const VariantRecipe
   key += "-" + HEDDLE_TRY(library_key());
   VariantCache cache = HEDDLE_TRY(VariantCache::open());
   return cache.obtain(key, [&](const fs::path& folder) -> Result<void> {
+    const LongBuild long_build(program_path, recipe);
     const std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(program_path));
     return build(*program, recipe, folder);
   });
+}
+
+void tell_long_builds(BuildNotice notice) {
+  build_notice() = std::move(notice);
 }
 
 }  // namespace heddle

@@ -2,7 +2,9 @@
 // kept.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,5 +36,10 @@ struct Variant {
 // The variant of an executable, from the cache or built now. Two processes that want the same one at the same
 // time build it once; a build that fails leaves nothing behind.
 Result<Variant> obtain_variant(const std::filesystem::path& program, const VariantRecipe& recipe);
+
+// A large program takes minutes: called now and then while one is being built, with the time so far.
+using BuildNotice =
+    std::function<void(const std::filesystem::path& program, const VariantRecipe&, std::chrono::seconds)>;
+void tell_long_builds(BuildNotice notice);
 
 }  // namespace heddle

@@ -1,5 +1,10 @@
 #include "cli/verb.h"
 
+#include <fmt/core.h>
+
+#include "base/duration.h"
+#include "build/variant.h"
+
 namespace heddle {
 
 CLI::App* VerbSet::add(const std::string& name, const std::string& purpose, const std::string& examples,
@@ -20,6 +25,12 @@ bool VerbSet::has(const std::string& name) const {
 }
 
 Result<ExitCode> VerbSet::run() {
+  if (!common_.quiet)
+    tell_long_builds(
+        [](const std::filesystem::path& program, const VariantRecipe& recipe, std::chrono::seconds time) {
+          fmt::print(stderr, "heddle: building the variant '{}' of {}, which is kept ({} so far)\n",
+                     recipe.name, program.string(), duration_text(time));
+        });
   return chosen_(common_);
 }
 

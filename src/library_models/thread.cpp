@@ -8,8 +8,8 @@
 
 namespace {
 
-// Where a std::thread begins. The thread owns its state, which holds what it is to call.
-void* run_state(void* state) {
+// Where a std::thread begins (HEDDLE_THREAD_STATE). The thread owns its state, which holds what it is to call.
+void* heddle_run_state(void* state) {
   const std::unique_ptr<std::thread::_State> owned(static_cast<std::thread::_State*>(state));
   owned->_M_run();
   return nullptr;
@@ -22,7 +22,7 @@ void* run_state(void* state) {
 namespace std {
 
 IN_PLACE void thread::_M_start_thread(_State_ptr state, void (*)()) {
-  const int error = pthread_create(&_M_id._M_thread, nullptr, run_state, state.get());
+  const int error = pthread_create(&_M_id._M_thread, nullptr, heddle_run_state, state.get());
   if (error != 0) __throw_system_error(error);
   state.release();
 }

@@ -150,9 +150,37 @@ std::string ControlledProgram::variable_at(uint64_t address, uint64_t load_base)
   return variable->offset == 0 ? name : fmt::format("{}+{}", name, variable->offset);
 }
 
+namespace {
+
+// What a std::thread calls, from the name of the function that the library calls it by:
+// "std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::$_0, int>>>::_M_run()" is "main::$_0", and
+// so is "std::_Function_handler<void (), main::$_0>::_M_invoke(...)"; other names stay what they are.
+std::string_view callable_of_state(std::string_view name) {
+  const bool function = name.starts_with("std::_Function_handler<");
+  if (!function && !name.starts_with("std::thread::_State_impl<")) return name;
+  const std::string_view opening = function ? "_handler<" : "<std::tuple<";
+  size_t begin = name.find(opening) + opening.size();
+  int depth = 0;
+  bool skip = function;  // its signature
+  for (size_t end = begin; end < name.size(); ++end) {
+    const char c = name[end];
+    if (depth == 0 && skip && c == ',') {
+      begin = end + 2;
+      skip = false;
+    } else if (depth == 0 && (c == ',' || c == '>')) {
+      return name.substr(begin, end - begin);
+    }
+    if (c == '<' || c == '(') ++depth;
+    if (c == '>' || c == ')') --depth;
+  }
+  return name;
+}
+
+}  // namespace
+
 std::string ControlledProgram::function_at(uint64_t address, uint64_t load_base) const {
   const std::string symbol = symbols_.symbol_at(address - load_base);
-  return is_own_function(symbol) ? short_name(demangled(symbol)) : "";
+  return is_own_function(symbol) ? short_name(callable_of_state(demangled(symbol))) : "";
 }
 
 }  // namespace heddle

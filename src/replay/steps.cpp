@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "abi/hooks.h"
 #include "schedule/schedule_text.h"
 
 namespace heddle {
@@ -95,6 +96,8 @@ Schedule performed_schedule(const Answer& answer, const std::vector<ThreadName>&
   for (size_t i = 0; i < threads.size(); ++i) {
     ScheduleThread thread{.name = threads[i]};
     thread.start = i == 0 ? "main" : names.function_at(answer.threads[i].start, base);
+    if (answer.threads[i].calls != 0 && thread.start.find(HEDDLE_THREAD_STATE) != std::string::npos)
+      thread.start = names.function_at(answer.threads[i].calls, base);
     if (const auto place = i == 0 ? nullptr : places.at(answer.threads[i].site)) thread.created = *place;
     schedule.threads.push_back(std::move(thread));
   }

@@ -10,6 +10,7 @@
 
 #include "abi/event_part.h"
 #include "runtime/control/control.h"
+#include "runtime/control/heap.h"
 #include "runtime/control/server.h"
 #include "runtime/control/switching.h"
 
@@ -123,10 +124,28 @@ struct rt_thread* rt_new_thread(struct rt_thread* creator) {
   return thread;
 }
 
+/* A std::thread begins in a function of the library with a state in the heap. What it is to call lies at the
+ * state's end if it is a function, else its type is that of the state, whose third virtual function calls it.
+ */
+static uint64_t called_by_state(const uint64_t* state) {
+  extern const char __executable_start, etext, _end;
+  const uint64_t text = (uintptr_t)&__executable_start, text_size = (uintptr_t)&etext - text;
+  const uint64_t data_size = (uintptr_t)&_end - text - 3 * sizeof(uint64_t);
+  const struct heap_block* block = heap_find((uintptr_t)state);
+  if (block == NULL || (const void*)(block + 1) != state || block->granules > 16) return 0;
+  for (size_t i = block->granules * HEAP_GRANULE / sizeof(uint64_t) - 1; i > 0; --i)
+    if (state[i] - text < text_size) return state[i];
+  if (state[0] - text >= data_size || state[0] % sizeof(uint64_t) != 0) return 0;
+  const uint64_t run = ((const uint64_t*)(uintptr_t)state[0])[2];
+  return run - text < text_size ? run : 0;
+}
+
 void rt_note_start(struct rt_thread* thread, uint64_t start) {
   if (thread->index >= rt.block->layout.threads_capacity) return;
-  entries_out()[thread->index].start = start;
-  entries_out()[thread->index].argument = (uint64_t)(uintptr_t)thread->argument;
+  struct heddle_thread_entry* entry = &entries_out()[thread->index];
+  entry->start = start;
+  entry->argument = (uint64_t)(uintptr_t)thread->argument;
+  entry->calls = called_by_state(thread->argument);
 }
 
 static void remove_live(const struct rt_thread* thread) {
@@ -237,8 +256,8 @@ static void note_flush(const struct rt_thread* thread, const struct rt_store* st
   if (rt.plan.memory_model == HEDDLE_MODEL_pso) rt_place_of(store->at, &place);
   struct heddle_step* step = last_step();
   /* Who keeps events wants to know which store it was. */
-  if (step != NULL && step->kind == HEDDLE_STEP_flush && step->thread == thread->index && !rt.plan.keep_events &&
-      memcmp(&step->place, &place, sizeof place) == 0) {
+  if (step != NULL && step->kind == HEDDLE_STEP_flush && step->thread == thread->index &&
+      !rt.plan.keep_events && memcmp(&step->place, &place, sizeof place) == 0) {
     ++step->count;
     return;
   }
@@ -282,8 +301,8 @@ static struct rt_thread* given_alive(const struct heddle_step* step) {
   return thread;
 }
 
-/* The next store of a full flush: the oldest for its place, or what has to become visible before it. Null: there
- * is none. */
+/* The next store of a full flush: the oldest for its place, or what has to become visible before it. Null:
+ * there is none. */
 static struct rt_store* store_of_full_flush(const struct rt_thread* thread, const struct heddle_step* step) {
   struct rt_store* wanted = thread->oldest;
   while (wanted != NULL && !rt_place_matches(&step->place, wanted->at)) wanted = wanted->next;
