@@ -10,7 +10,7 @@ namespace heddle {
 namespace {
 
 constexpr size_t kRoom = 64;        // for one packet
-constexpr uint64_t kMostMtc = 100;  // their 8 bits must not come round
+constexpr uint64_t kMostMtc = 100;  // periods without one, as in sleep: their 8 bits must not come round
 
 }  // namespace
 
@@ -90,9 +90,8 @@ void PacketWriter::tell_time(uint64_t tsc) {
     packet(out);
   };
   const uint64_t mtc = tsc / clock_.tsc_per_ctc >> clock_.mtc_period;
-  if (mtc - last_mtc_ > kMostMtc) return stamp(tsc);  // as after sleep
   while (last_mtc_ < mtc) {
-    ++last_mtc_;
+    last_mtc_ += mtc - last_mtc_ > kMostMtc ? kMostMtc : 1;
     cycles((last_mtc_ << clock_.mtc_period) * clock_.tsc_per_ctc);
     pt_packet out{};
     out.type = ppt_mtc;

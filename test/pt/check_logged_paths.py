@@ -27,7 +27,8 @@ def compare(logged, recovered, partner):
 
 def compile_with_guards(args, source, level, app):
     """Without optimisation clang puts the calls in behind the plugin that embeds the program: they must be there before."""
-    guards = ["-g", "-fsanitize-coverage=trace-pc-guard,no-prune"]
+    # Without the sanitizers' own runtime: it has signal handlers.
+    guards = ["-g", "-fsanitize-coverage=trace-pc-guard,no-prune", "-fno-sanitize-link-runtime"]
     if level != "0":
         return compile_program(args.build, source, level, app, *guards, args.logger)
     cpp = source.endswith((".cpp", ".cc"))
@@ -43,9 +44,11 @@ def compile_with_guards(args, source, level, app):
 def check(args, source, level, cores):
     name = os.path.basename(source).rsplit(".", 1)[0]
     app, trace, logs = (os.path.join(args.scratch, each) for each in (name, "trace.data", "logs"))
-    compiled = compile_with_guards(args, source, level, app)
-    if compiled.returncode != 0:
-        return "broken", compiled.stderr[:300]
+    if args.compiled != (source, level):
+        compiled = compile_with_guards(args, source, level, app)
+        if compiled.returncode != 0:
+            return "broken", compiled.stderr[:300]
+        args.compiled = source, level
     shutil.rmtree(logs, ignore_errors=True)
     os.makedirs(logs)
     emulated = run([os.path.join(args.build, "test-tools", "pt_tool"), "emulate", "--cores", cores, "--limit", str(args.limit),
@@ -90,6 +93,7 @@ def main():
     args.logger = os.path.join(args.scratch, "log_blocks.o")
     subprocess.run(["clang-19", "-O1", "-fPIC", "-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "log_blocks.c"), "-o",
                     args.logger], check=True)
+    args.compiled = None
     counts, blocks = {}, 0
     for source, level, cores in each_way(args):
         verdict, text = check(args, source, level, cores)
