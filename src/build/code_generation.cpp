@@ -1,5 +1,8 @@
 #include "build/code_generation.h"
 
+#include <fmt/core.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/FileSystem.h>
@@ -7,8 +10,15 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/Utils/SplitModule.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "base/clang.h"
+#include "base/files.h"
+#include "base/process.h"
 
 namespace heddle {
 namespace {
@@ -50,20 +60,7 @@ const llvm::Target* find_target(const std::string& triple, std::string& problem)
   return llvm::TargetRegistry::lookupTarget(triple, problem);
 }
 
-}  // namespace
-
-CodeGenOptions code_generation_options(const std::vector<TranslationUnit>& units) {
-  CodeGenOptions options;
-  for (const TranslationUnit& unit : units) {
-    options.optimisation = std::max(options.optimisation, optimisation_of(unit.args));
-    options.fuse_multiply_add |=
-        std::find(unit.args.begin(), unit.args.end(), "-ffp-contract=fast") != unit.args.end();
-  }
-  return options;
-}
-
-Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options,
-                             const std::filesystem::path& object) {
+Result<void> write_object(llvm::Module& module, const CodeGenOptions& options, const fs::path& object) {
   std::string problem;
   const llvm::Target* target = find_target(module.getTargetTriple(), problem);
   if (target == nullptr)
@@ -95,6 +92,108 @@ Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options
                  .next = "free some space there, then run the same command again"};
   }
   return {};
+}
+
+// One object from a module in parts. What is local to the module becomes visible to the other parts for as long
+// as they are not one object again, and local afterwards: else a static function `read` of the program would be
+// what other objects call. What has no symbol at all (string constants) gets a name that the linker leaves out.
+class PartedObject {
+ public:
+  PartedObject(llvm::Module& module, const CodeGenOptions& options, const fs::path& object)
+      : module_(module), options_(options), object_(object) {}
+
+  Result<void> write(unsigned parts) {
+    name_locals();
+    // A context serves one thread: each part is written and read again, into one of its own.
+    std::vector<llvm::SmallVector<char, 0>> bitcode;
+    llvm::SplitModule(module_, parts, [&](std::unique_ptr<llvm::Module> part) {
+      llvm::raw_svector_ostream stream(bitcode.emplace_back());
+      llvm::WriteBitcodeToFile(*part, stream);
+    });
+    std::vector<Result<void>> results(bitcode.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < bitcode.size(); ++i)
+      threads.emplace_back([&, i] { results[i] = write_part(bitcode[i], part_path(i)); });
+    for (std::thread& thread : threads) thread.join();
+    for (Result<void>& result : results) HEDDLE_TRY(std::move(result));
+    return join(bitcode.size());
+  }
+
+ private:
+  fs::path beside(std::string_view ending) const { return fs::path(object_).concat(ending); }
+  fs::path part_path(size_t part) const { return beside(fmt::format(".{}", part)); }
+
+  void name_locals() {
+    size_t unnamed = 0;
+    for (llvm::GlobalValue& value : module_.global_values()) {
+      if (!value.hasLocalLinkage() || value.getName().starts_with("llvm.")) continue;
+      const bool is_private = value.hasPrivateLinkage() || !value.hasName();
+      if (is_private) value.setName("heddle.private." + llvm::Twine(unnamed++));
+      const std::string name = value.getName().str();
+      if (is_private) private_names_ += fmt::format("{0} .L{0}\n", name);
+      local_names_ += fmt::format("{}{}\n", is_private ? ".L" : "", name);  // objcopy gives new names first
+    }
+  }
+
+  Result<void> write_part(llvm::ArrayRef<char> bitcode, const fs::path& path) const {
+    llvm::LLVMContext context;
+    llvm::Expected<std::unique_ptr<llvm::Module>> part = llvm::parseBitcodeFile(
+        llvm::MemoryBufferRef(llvm::StringRef(bitcode.data(), bitcode.size()), "part"), context);
+    if (!part) return Error{.what = "cannot split the program: " + llvm::toString(part.takeError())};
+    return write_object(**part, options_, path);
+  }
+
+  Result<void> join(size_t parts) const {
+    const fs::path locals = beside(".locals"), privates = beside(".privates");
+    HEDDLE_TRY(write_file(locals, local_names_));
+    HEDDLE_TRY(write_file(privates, private_names_));
+    std::vector<std::string> link = {clang_path(CompilerMode::c), "-r", "-nostdlib", "-o", beside(".joined")};
+    for (size_t i = 0; i < parts; ++i) link.push_back(part_path(i));
+    HEDDLE_TRY(run_tool(link));
+    return run_tool({"objcopy", "--localize-symbols=" + locals.string(), "--redefine-syms=" + privates.string(),
+                     beside(".joined"), object_});
+  }
+
+  static Result<void> run_tool(const std::vector<std::string>& argv) {
+    const ProcessEnd end = HEDDLE_TRY(run_process(argv, {.output = ProcessOptions::Output::capture}));
+    if (end.exit_code == 0) return {};
+    return Error{.what = "cannot put the parts of the program together:\n" + end.output.substr(0, 2000),
+                 .where = shell_quote(argv),
+                 .next = "heddle doctor  (says what is missing)"};
+  }
+
+  llvm::Module& module_;
+  const CodeGenOptions& options_;
+  const fs::path& object_;
+  std::string local_names_, private_names_;  // as objcopy wants them
+};
+
+unsigned part_count(const llvm::Module& module, const CodeGenOptions& options) {
+  // Assembly of the module's own may name what is local.
+  if (!module.getModuleInlineAsm().empty()) return 1;
+  if (options.parts != 0) return options.parts;
+  if (const char* given = std::getenv("HEDDLE_BUILD_PARTS")) return std::max(1, std::atoi(given));
+  constexpr size_t kWorthwhile = 100'000;  // instructions: about a second
+  return static_cast<unsigned>(std::clamp<size_t>(module.getInstructionCount() / kWorthwhile, 1,
+                                                  std::max(1u, std::thread::hardware_concurrency())));
+}
+
+}  // namespace
+
+CodeGenOptions code_generation_options(const std::vector<TranslationUnit>& units) {
+  CodeGenOptions options;
+  for (const TranslationUnit& unit : units) {
+    options.optimisation = std::max(options.optimisation, optimisation_of(unit.args));
+    options.fuse_multiply_add |=
+        std::find(unit.args.begin(), unit.args.end(), "-ffp-contract=fast") != unit.args.end();
+  }
+  return options;
+}
+
+Result<void> generate_object(llvm::Module& module, const CodeGenOptions& options, const fs::path& object) {
+  const unsigned parts = part_count(module, options);
+  return parts == 1 ? write_object(module, options, object)
+                    : PartedObject(module, options, object).write(parts);
 }
 
 }  // namespace heddle

@@ -85,6 +85,7 @@ class Linker {
       for (const LinkInput& input : item.input) HEDDLE_TRY(add_input(input, argv));
     }
     if (link_.interposes) argv.push_back("-Wl,-z,now,--build-id");
+    argv.push_back("-Wl,--discard-locals");  // names that code_generation.cpp made up
     argv.push_back("-o");
     argv.push_back(link_.output);
 

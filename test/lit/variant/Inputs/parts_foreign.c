@@ -1,0 +1,2 @@
+int answer(void) { return 40; }
+int foreign_answer(void) { return answer(); }
