@@ -12,6 +12,7 @@
 #include "solve/random_problem.h"
 #include "solve/search_engine.h"
 #include "solve/smt_engine.h"
+#include "solve/windows_engine.h"
 
 namespace heddle {
 namespace {
@@ -47,7 +48,7 @@ TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
   const uint64_t first = from_environment("HEDDLE_CROSS_SEED", 0);
   const uint64_t count = from_environment("HEDDLE_CROSS_CHECKS", 60);
   const uint64_t smt_each = from_environment("HEDDLE_CROSS_SMT_EACH", 10);
-  uint64_t found = 0, impossible = 0, preempted = 0;
+  uint64_t found = 0, impossible = 0, preempted = 0, windows = 0;
   for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     const RandomProblem random = random_problem(seed, GetParam());
     const BruteForceAnswer expected = BruteForce(random.problem).solve(kMostPoints);
@@ -62,6 +63,9 @@ TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
     check(random.problem, searched, expected);
     const SolveAnswer ordered = make_ordering_engine()->solve(random.problem, limits);
     if (ordered.verdict != SolveVerdict::undecided) check(random.problem, ordered, expected);
+    const SolveAnswer by_windows = make_windows_engine(3)->solve(random.problem, limits);
+    if (by_windows.verdict != SolveVerdict::undecided) check(random.problem, by_windows, expected);
+    windows += by_windows.statistics.contains("windows") && !by_windows.statistics.contains("decisions");
     check(random.problem, make_deep_engine()->solve(random.problem, limits), expected);
     if (seed % smt_each != 0) continue;
     const SolveAnswer by_formula = make_smt_engine()->solve(random.problem, limits);
@@ -71,9 +75,11 @@ TEST_P(CrossCheck, EnginesAgreeWithTheBruteForce) {
   RecordProperty("found", std::to_string(found));
   RecordProperty("impossible", std::to_string(impossible));
   RecordProperty("preempted", std::to_string(preempted));
+  RecordProperty("windows", std::to_string(windows));
   EXPECT_GT(found, count / 3);
   EXPECT_GT(impossible, count / 6);
   EXPECT_GT(preempted, count / 30);
+  if (GetParam() == MemoryModel::sc) EXPECT_GT(windows, count / 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CrossCheck, testing::Values(MemoryModel::sc, MemoryModel::tso, MemoryModel::pso),

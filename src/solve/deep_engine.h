@@ -8,13 +8,10 @@
 // window, and what was forgotten costs time only, so an order that it does not find after all is proved
 // impossible.
 //
-// Windows that are cut by stamps beforehand and solved one after another would need the same: a state between
-// two windows that has to be taken back when the next one cannot go on from it. Here the border of the window
-// is wherever the search stands, so none can lie badly, and how far it goes back is not decided beforehand.
-// Stamps act as order facts and as the preference `first_recorded`. Where facts leave much open at a time, the
-// engine `ordering` is better: it learns from conflicts over the whole trace, and the facts take candidates
-// from its reads before it begins, which makes windows of their own (the ladder with n = 5000: 5.4 s with
-// stamps, 8.5 s without; docs/reproduce.md).
+// Windows that are cut by stamps beforehand (windows_engine.h) are better where the stamps leave little open
+// and wrong values show late, since they are solved with learning; here the border of the window is wherever
+// the search stands, and no stamps are needed. Stamps act as order facts and as the preference
+// `first_recorded`.
 //
 // There are two ways to go on, tried in turns with more effort each time: the running thread as long as it can
 // (few switches), or who was first in the recording (clocks). Measures are not looked at: fewer_preemptions.h

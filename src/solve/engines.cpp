@@ -12,6 +12,7 @@
 #include "solve/probe_engine.h"
 #include "solve/search_engine.h"
 #include "solve/smt_engine.h"
+#include "solve/windows_engine.h"
 
 namespace heddle {
 namespace {
@@ -22,16 +23,20 @@ struct Known {
 };
 std::unique_ptr<Engine> make_auto_engine() {
   std::vector<std::unique_ptr<Engine>> engines;
-  engines.push_back(make_improving_engine(make_ordering_engine()));
+  engines.push_back(make_improving_engine(make_windows_engine()));
   engines.push_back(make_clockless_engine(make_search_engine()));
   engines.push_back(make_improving_engine(make_clockless_engine(make_probe_engine())));
   engines.push_back(make_improving_engine(make_deep_engine()));
   return make_portfolio(std::move(engines));
 }
 
-constexpr std::array kEngines = {Known{"auto", make_auto_engine},         Known{"deep", make_deep_engine},
-                                 Known{"ordering", make_ordering_engine}, Known{"probe", make_probe_engine},
-                                 Known{"search", make_search_engine},     Known{"smt", make_smt_engine}};
+constexpr std::array kEngines = {Known{"auto", make_auto_engine},
+                                 Known{"deep", make_deep_engine},
+                                 Known{"ordering", make_ordering_engine},
+                                 Known{"probe", make_probe_engine},
+                                 Known{"search", make_search_engine},
+                                 Known{"smt", make_smt_engine},
+                                 Known{"windows", [] { return make_windows_engine(); }}};
 
 }  // namespace
 

@@ -8,6 +8,7 @@ A recording is another one each time, and not every one can be reproduced yet: a
 A failure that needs store buffers must also be proved impossible under sc (exit code 11).
 holes.txt has the programs that cannot be reproduced yet, by policy: they count as "hole", and may be taken off the list when they can.
 A program whose failure does not show natively (a freed block that nobody misses) cannot be recorded: that is said and not counted as wrong.
+Failures that only a search by controlled runs found (found_by_search) are counted of their own ("searched").
 """
 import argparse
 import collections
@@ -22,6 +23,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(HERE), "record")]
 import check_programs  # noqa: E402
+
+DONE = ("reproduced", "searched")
 
 
 def run(command, timeout):
@@ -61,7 +64,7 @@ def attempt(executable, arguments, name, how, options):
             return "wrong", f"heddle reproduce --memory-model sc {recording}: exit code {impossible.returncode}: {impossible.stderr[-400:].strip()}", ""
     measures = answer["measures"]
     run(["rm", "-rf", recording, schedule], 20)
-    return ("reproduced", f"{answer['events']} events, {measures['preemptions']} preemptions, {measures['switches']} switches, "
+    return ("searched" if answer["found_by_search"] else "reproduced", f"{answer['events']} events, {measures['preemptions']} preemptions, {measures['switches']} switches, "
             f"{answer['attempts'][-1]['seconds']} s", answer["failure"]["kind"])
 
 
@@ -83,9 +86,9 @@ def check(program, number, options):
         return "wrong", f"does not compile: {' '.join(command)}\n{built.stderr[-500:]}"
     how = ["--policy", options.policy, "--chaos"] + (["--sync-order"] if options.sync_order else []) if program.model == "sc" else ["--memory-model", program.model]
     verdict, text, kind = attempt(executable, program.args, base, how, options)
-    if verdict == "reproduced" and kind != program.failure and kind not in program.also:
+    if verdict in DONE and kind != program.failure and kind not in program.also:
         return "wrong", f"reproduced {kind}, the program's failure is {program.failure}"
-    if verdict not in ("reproduced", "unseen") and program.name in holes(options.policy):
+    if verdict not in (*DONE, "unseen") and program.name in holes(options.policy):
         return "hole", text
     return verdict, text
 
@@ -114,10 +117,10 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for program, (verdict, text) in zip(programs, pool.map(lambda pair: check(pair[1], pair[0], options), enumerate(programs))):
             verdicts[verdict] += 1
-            if options.verbose or verdict not in ("reproduced", "unseen", "hole"):
+            if options.verbose or verdict not in (*DONE, "unseen", "hole"):
                 print(f"{program.name}: {verdict}: {text}", flush=True)
     print(f"{len(programs)} programs: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
-    enough = set(verdicts) <= {"reproduced", "unseen", "hole"} if options.least is None else verdicts["reproduced"] >= options.least
+    enough = set(verdicts) <= {*DONE, "unseen", "hole"} if options.least is None else sum(verdicts[done] for done in DONE) >= options.least
     sys.exit(0 if enough and not verdicts["wrong"] else 1)
 
 
