@@ -68,18 +68,24 @@ void print_core(const Outcomes& all, const ControlledProgram& program, const Com
   fmt::print(stderr, "  {} compared, {} differ, of them critical: {}\n",
              counted(all.passing.comparison.compared, "value"), all.passing.comparison.differences.size(),
              all.passing.critical.size());
+  const auto type_of = [&](const MemoryDifference& difference) {
+    return common.verbose && !difference.type.empty() ? fmt::format(" ({})", difference.type) : "";
+  };
+  const size_t most = common.verbose ? 10 * kShownVariables : kShownVariables;
   size_t shown = 0;
   for (const CriticalVariable& variable : all.passing.critical) {
-    if (++shown > kShownVariables) {
-      fmt::print(stderr, "    ... and {} more\n", all.passing.critical.size() - kShownVariables);
+    if (++shown > most) {
+      fmt::print(stderr, "    ... and {} more{}\n", all.passing.critical.size() - most,
+                 common.verbose ? "" : " (-v, --json)");
       break;
     }
     const std::string name = variable_text(variable, program, all.passing.execution.load_base);
     if (variable.sync)
       fmt::print(stderr, "    {}: threads of the core wait here\n", name);
     else
-      fmt::print(stderr, "    {}: {} in the core, {} in the passing run\n", name,
-                 variable.difference.failing_text(), variable.difference.passing_text());
+      fmt::print(stderr, "    {}{}: {} in the core, {} in the passing run\n", name,
+                 type_of(variable.difference), variable.difference.failing_text,
+                 variable.difference.passing_text);
   }
 }
 
@@ -105,8 +111,9 @@ Json to_json(const Outcomes& all, const ControlledProgram& program) {
   Json critical = Json::array();
   for (const CriticalVariable& variable : all.passing.critical)
     critical.push_back({{"name", variable_text(variable, program, all.passing.execution.load_base)},
-                        {"core", variable.sync ? Json() : Json(variable.difference.failing_text())},
-                        {"passing", variable.sync ? Json() : Json(variable.difference.passing_text())},
+                        {"type", variable.difference.type},
+                        {"core", variable.sync ? Json() : Json(variable.difference.failing_text)},
+                        {"passing", variable.sync ? Json() : Json(variable.difference.passing_text)},
                         {"accesses", variable.accesses}});
   Json json = {{"verdict", all.confirmation ? "reproduced" : "undecided"},
                {"search", end_word(all.search.end)},

@@ -4,8 +4,10 @@
 // both. What differs is critical.
 //
 // Pointers are not compared by address, but by what they refer to: the same variable, or blocks that the same
-// path led to before. Memory without a type (the heap) is compared word by word; a word that leads to readable
-// memory in both is taken for a pointer (as in Boehm's collector).
+// path led to before. What a pointer leads to has the type that debug information (-g) gives it there, objects
+// of classes the one that their table of virtual functions names; elements of std containers are compared one
+// by one, those of maps and sets by key (std_container.h). Memory without a type is compared word by word; a
+// word that leads to readable memory in both is taken for a pointer (as in Boehm's collector).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +32,10 @@ struct ComparedMemory {
   std::optional<uint64_t> argument;  // of the failing thread
 };
 
+struct MemoryRange {
+  uint64_t begin = 0, end = 0;
+};
+
 // A value of a frame in both runs (program/frame_values.h).
 struct ComparedLocal {
   const llvm::Value* value = nullptr;
@@ -38,15 +44,14 @@ struct ComparedLocal {
 };
 
 struct MemoryDifference {
-  std::string path;      // "balance", "queue.8", "*head+16"
+  std::string path;      // "balance", "cache.table[3]->next->size", without types "*head+16"
   uint64_t address = 0;  // in the passing run
   uint64_t size = 0;
   uint64_t failing = 0, passing = 0;  // values, of up to 8 bytes; of pointers the addresses
   bool pointer = false;
   bool own = false;  // in local variables of the failing thread, or reached from them alone
-
-  std::string failing_text() const;
-  std::string passing_text() const;
+  std::string type;  // empty: not known
+  std::string failing_text, passing_text;
 };
 
 struct DumpComparison {
@@ -56,13 +61,10 @@ struct DumpComparison {
   bool complete = true;   // false: there was more than is compared
 };
 
-struct MemoryRange {
-  uint64_t begin = 0, end = 0;
-};
-
 // `left_out`: memory of the passing run that means something else there (synchronisation objects).
+// `argument_type`: of the failing thread's argument; null: not known.
 DumpComparison compare_memory(const Program& program, const ComparedMemory& failing,
                               const ComparedMemory& passing, const std::vector<ComparedLocal>& locals,
-                              const std::vector<MemoryRange>& left_out);
+                              const std::vector<MemoryRange>& left_out, const llvm::DIType* argument_type);
 
 }  // namespace heddle

@@ -146,7 +146,9 @@ bool other_arguments(const std::string& kept, const std::vector<std::string>& co
   for (size_t i = 1; i < command.size(); ++i) given += " " + command[i];
   // The program's own name may be written in another way.
   const size_t space = kept.find(' ');
-  const std::string arguments = space == std::string::npos ? "" : kept.substr(space);
+  std::string arguments = space == std::string::npos ? "" : kept.substr(space);
+  if (kept.size() < kKept)
+    while (arguments.ends_with(' ')) arguments.pop_back();  // gdb's "run"
   if (kept.size() < kKept) return arguments != given;
   return !given.starts_with(arguments);
 }

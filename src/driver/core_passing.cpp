@@ -10,6 +10,7 @@
 #include "abi/sync_kind.h"
 #include "driver/core_locals.h"
 #include "image/process_stacks.h"
+#include "program/frame_values.h"
 #include "replay/stopped_run.h"
 
 namespace heddle {
@@ -166,6 +167,12 @@ std::optional<uint64_t> native_argument(const CoreCase& core) {
   return std::nullopt;
 }
 
+const llvm::DIType* argument_type(const CoreCase& core) {
+  const llvm::Function& start =
+      core.regions->program().function(core.indexes[core.failing].index.frames[0].function);
+  return start.arg_empty() ? nullptr : frame_value_type(*start.getArg(0));
+}
+
 ComparedMemory memory_of_core(const CoreCase& core, const ElfFile& executable) {
   const CoreModule& module = *core.core->executable();
   return {.read = [&core](uint64_t address, void* bytes,
@@ -200,18 +207,25 @@ ComparedMemory memory_of_run(const StoppedProcess& process, const ElfFile& varia
           .argument = argument != 0 ? std::optional(argument) : std::nullopt};
 }
 
-bool touches(const heddle_event& event, const MemoryDifference& difference) {
-  return event.kind < HEDDLE_EVENT_sync && event.address < difference.address + difference.size &&
-         difference.address < event.address + std::max<uint64_t>(event.size, 1);
-}
-
 // Those of the differences that the passing run accesses where threads may meet.
 void find_critical(PassingRun& run) {
+  constexpr uint64_t kMostBytes = 4096;   // of one access
+  std::map<uint64_t, uint64_t> accesses;  // by byte of a difference's words: how many
+  for (const MemoryDifference& difference : run.comparison.differences)
+    for (uint64_t at = difference.address; at != 0 && at < difference.address + difference.size; ++at)
+      accesses.try_emplace(at, 0);
+  for (const heddle_event& event : run.execution.kept_events) {
+    if (event.kind >= HEDDLE_EVENT_sync || event.address == 0) continue;
+    const uint64_t end = event.address + std::clamp<uint64_t>(event.size, 1, kMostBytes);
+    for (auto at = accesses.lower_bound(event.address); at != accesses.end() && at->first < end; ++at)
+      ++at->second;
+  }
   for (MemoryDifference& difference : run.comparison.differences) {
-    uint64_t accesses = 0;
-    for (const heddle_event& event : run.execution.kept_events)
-      if (touches(event, difference)) ++accesses;
-    if (accesses != 0) run.critical.push_back({difference, accesses, false});
+    uint64_t most = 0;
+    for (auto at = accesses.lower_bound(difference.address);
+         at != accesses.end() && at->first < difference.address + difference.size; ++at)
+      most = std::max(most, at->second);
+    if (most != 0) run.critical.push_back({difference, most, false});
   }
 }
 
@@ -245,7 +259,7 @@ Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& fo
       follow.program(), memory_of_core(core, executable),
       memory_of_run(process, variant, stopped.load_base(), run.execution.created[alignment.thread].argument),
       common_locals(core, follow.program(), process, variant, stopped.load_base()),
-      synchronisation_objects(run.execution.kept_events));
+      synchronisation_objects(run.execution.kept_events), argument_type(core));
 }
 
 // Where several points would do, the state at some of them is compared, and the one with the least differences

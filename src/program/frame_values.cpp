@@ -1,6 +1,7 @@
 #include "program/frame_values.h"
 
 #include <fmt/core.h>
+#include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/DebugProgramInstruction.h>
@@ -25,22 +26,36 @@ bool is_wanted(const llvm::Instruction& instruction) {
   return llvm::isa<llvm::PHINode>(instruction) || llvm::isa<llvm::LoadInst>(instruction);
 }
 
-std::string source_name(const llvm::Value& value) {
-  if (const auto* place = llvm::dyn_cast<llvm::AllocaInst>(&value)) {
-    for (const llvm::DbgVariableRecord* record : llvm::findDVRDeclares(const_cast<llvm::AllocaInst*>(place)))
-      return record->getVariable()->getName().str();
-    for (const llvm::DbgDeclareInst* record : llvm::findDbgDeclares(const_cast<llvm::AllocaInst*>(place)))
-      return record->getVariable()->getName().str();
-    return "";
+// Variables of the source that have this value, or this place.
+std::vector<const llvm::DILocalVariable*> source_variables(const llvm::Value& value) {
+  std::vector<const llvm::DILocalVariable*> out;
+  if (const auto* declared = llvm::dyn_cast<llvm::AllocaInst>(&value)) {
+    for (const llvm::DbgVariableRecord* record : llvm::findDVRDeclares(const_cast<llvm::AllocaInst*>(declared)))
+      out.push_back(record->getVariable());
+    for (const llvm::DbgDeclareInst* record : llvm::findDbgDeclares(const_cast<llvm::AllocaInst*>(declared)))
+      out.push_back(record->getVariable());
   }
+  // Optimised code says of a place that its content is the variable.
+  const bool place = llvm::isa<llvm::AllocaInst>(value);
+  const auto is_it = [&](const llvm::DIExpression* expression) {
+    return place ? expression->isDeref() : expression->getNumElements() == 0;
+  };
   llvm::SmallVector<llvm::DbgValueInst*, 4> values;
   llvm::SmallVector<llvm::DbgVariableRecord*, 4> records;
   llvm::findDbgValues(values, const_cast<llvm::Value*>(&value), &records);
   for (const llvm::DbgVariableRecord* record : records)
-    if (record->getExpression()->getNumElements() == 0) return record->getVariable()->getName().str();
+    if (is_it(record->getExpression())) out.push_back(record->getVariable());
   for (const llvm::DbgValueInst* record : values)
-    if (record->getExpression()->getNumElements() == 0) return record->getVariable()->getName().str();
-  return "";
+    if (is_it(record->getExpression())) out.push_back(record->getVariable());
+  return out;
+}
+
+bool is_void_pointer(const llvm::DIType* type) {
+  while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type)) {
+    type = derived->getBaseType();
+    if (derived->getTag() == llvm::dwarf::DW_TAG_pointer_type && type == nullptr) return true;
+  }
+  return type == nullptr;
 }
 
 }  // namespace
@@ -56,7 +71,8 @@ std::vector<const llvm::Value*> frame_values(const llvm::Function& function) {
 }
 
 std::string frame_value_name(const llvm::Value& value) {
-  if (std::string name = source_name(value); !name.empty()) return name;
+  for (const llvm::DILocalVariable* variable : source_variables(value))
+    if (!variable->getName().empty()) return variable->getName().str();
   const llvm::Function* function = nullptr;
   if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value))
     function = argument->getParent();
@@ -71,6 +87,19 @@ std::string frame_value_name(const llvm::Value& value) {
     if (other == &value) break;
   }
   return fmt::format("{}'s local {}", owner, number);
+}
+
+bool is_temporary(const llvm::AllocaInst& place) {
+  const llvm::DISubprogram* described = place.getFunction()->getSubprogram();
+  return described != nullptr && described->getUnit() != nullptr &&
+         described->getUnit()->getEmissionKind() == llvm::DICompileUnit::FullDebug &&
+         source_variables(place).empty();
+}
+
+const llvm::DIType* frame_value_type(const llvm::Value& value) {
+  for (const llvm::DILocalVariable* variable : source_variables(value))
+    if (!is_void_pointer(variable->getType())) return variable->getType();
+  return nullptr;
 }
 
 }  // namespace heddle
