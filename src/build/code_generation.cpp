@@ -140,6 +140,11 @@ class PartedObject {
     llvm::Expected<std::unique_ptr<llvm::Module>> part = llvm::parseBitcodeFile(
         llvm::MemoryBufferRef(llvm::StringRef(bitcode.data(), bitcode.size()), "part"), context);
     if (!part) return Error{.what = "cannot split the program: " + llvm::toString(part.takeError())};
+    // Else the object would refer to all that the other parts define.
+    std::vector<llvm::GlobalValue*> unused;
+    for (llvm::GlobalValue& value : (*part)->global_values())
+      if (value.isDeclaration() && value.use_empty()) unused.push_back(&value);
+    for (llvm::GlobalValue* value : unused) value->eraseFromParent();
     return write_object(**part, options_, path);
   }
 
