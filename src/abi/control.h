@@ -36,8 +36,10 @@ enum heddle_strategy {
   HEDDLE_STRATEGY_nonpreemptive, /* a thread runs until it blocks, ends or gives way; then the next in order of
                                     creation */
   HEDDLE_STRATEGY_random,        /* every choice uniform */
-  HEDDLE_STRATEGY_pct, /* random priorities, `depth` - 1 change points (Burckhardt et al., ASPLOS 2010) */
-  HEDDLE_STRATEGY_pos, /* random priority per event, drawn anew after a race (Yuan et al., CAV 2018) */
+  HEDDLE_STRATEGY_pct,  /* random priorities, `depth` - 1 change points (Burckhardt et al., ASPLOS 2010) */
+  HEDDLE_STRATEGY_pos,  /* random priority per event, drawn anew after a race (Yuan et al., CAV 2018) */
+  HEDDLE_STRATEGY_hold, /* threads that come to some places of the code wait there until nobody else can go on
+                         */
 };
 
 enum heddle_substrate { HEDDLE_SUBSTRATE_fibres, HEDDLE_SUBSTRATE_threads };

@@ -256,7 +256,7 @@ void add_hunt(VerbSet& verbs) {
                    "How long at most, such as 30s or 5m (default 60s; no limit with --runs)")
       ->check(duration_value());
   verb->add_option("--strategy", options->strategy,
-                   "mix (default: all in turn), nonpreemptive, random, pct[:DEPTH] or pos");
+                   "mix (default: all in turn), nonpreemptive, random, pct[:DEPTH], pos or hold");
   verb->add_option("--seed", options->seed, "Of the first run; each further run has the next (default 1)")
       ->check(whole_number());
   verb->add_option(

@@ -109,7 +109,7 @@ void add_run(VerbSet& verbs) {
       "  heddle run --schedule s.heddle -- ./app other      the same schedule with other arguments\n"
       "Exit codes: 0 no failure, 10 failure, 12 undecided, 13 the schedule cannot be followed.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
-  verb->add_option("--strategy", options->strategy, "nonpreemptive (default), random, pct[:DEPTH] or pos");
+  verb->add_option("--strategy", options->strategy, "nonpreemptive (default), random, pct[:DEPTH], pos or hold");
   verb->add_option("--seed", options->seed, "Of the strategy (default 1)")->check(whole_number());
   verb->add_option("--schedule", options->schedule,
                    "Follow this schedule; behind a prefix the strategy goes on");

@@ -54,16 +54,16 @@ TEST(StrategyMix, RoundsOfAllStrategiesDouble) {
   StrategyMix mix(std::nullopt);
   std::vector<std::string> names;
   std::vector<uint64_t> runs;
-  for (int i = 0; i < 13; ++i) {
+  for (int i = 0; i < 17; ++i) {
     const auto batch = mix.next();
     names.push_back(batch.strategy.text());
     runs.push_back(batch.runs);
   }
   EXPECT_EQ(names[0], "nonpreemptive");
-  EXPECT_EQ(std::vector(names.begin() + 1, names.begin() + 7),
-            (std::vector<std::string>{"random", "pct:2", "pos", "pct:3", "pct:4", "pct:5"}));
-  EXPECT_EQ(names[7], "random");
-  EXPECT_EQ(runs, (std::vector<uint64_t>{1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(std::vector(names.begin() + 1, names.begin() + 9),
+            (std::vector<std::string>{"random", "pct:2", "hold", "pos", "pct:3", "hold", "pct:4", "pct:5"}));
+  EXPECT_EQ(names[9], "random");
+  EXPECT_EQ(runs, (std::vector<uint64_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
   for (int i = 0; i < 1000; ++i) EXPECT_LE(mix.next().runs, 1024u);
 }
 

@@ -18,7 +18,8 @@ namespace {
 static_assert(static_cast<int>(Strategy::Kind::nonpreemptive) == HEDDLE_STRATEGY_nonpreemptive &&
               static_cast<int>(Strategy::Kind::random) == HEDDLE_STRATEGY_random &&
               static_cast<int>(Strategy::Kind::pct) == HEDDLE_STRATEGY_pct &&
-              static_cast<int>(Strategy::Kind::pos) == HEDDLE_STRATEGY_pos);
+              static_cast<int>(Strategy::Kind::pos) == HEDDLE_STRATEGY_pos &&
+              static_cast<int>(Strategy::Kind::hold) == HEDDLE_STRATEGY_hold);
 
 constexpr uint64_t kKeptEvents = 1 << 20;
 constexpr uint64_t kKeptMoves = 1 << 25;

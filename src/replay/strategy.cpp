@@ -16,6 +16,7 @@ Result<Strategy> Strategy::parse(std::string_view text) {
   if (text == "nonpreemptive") return nonpreemptive();
   if (text == "random") return random();
   if (text == "pos") return pos();
+  if (text == "hold") return hold();
   if (text == "pct") return pct(kDefaultDepth);
   if (text.starts_with("pct:")) {
     const std::string_view digits = text.substr(4);
@@ -25,7 +26,7 @@ Result<Strategy> Strategy::parse(std::string_view text) {
     if (error == std::errc() && end == stop && depth >= 1 && depth <= kMaxDepth) return pct(depth);
   }
   return Error{.what = fmt::format("'{}' is not a strategy", text),
-               .next = "choose one of: nonpreemptive, random, pos, pct, pct:DEPTH (DEPTH from 1 to 1000)",
+               .next = "choose one of: nonpreemptive, random, pos, hold, pct, pct:DEPTH (DEPTH from 1 to 1000)",
                .exit = ExitCode::usage};
 }
 
@@ -39,6 +40,8 @@ std::string Strategy::text() const {
       return fmt::format("pct:{}", depth);
     case Kind::pos:
       return "pos";
+    case Kind::hold:
+      return "hold";
   }
   return {};
 }

@@ -11,7 +11,7 @@
 namespace heddle {
 
 struct Strategy {
-  enum class Kind : uint8_t { nonpreemptive, random, pct, pos };
+  enum class Kind : uint8_t { nonpreemptive, random, pct, pos, hold };
 
   Kind kind = Kind::nonpreemptive;
   uint32_t depth = 0;  // pct: number of ordering constraints the failure needs; at least 1
@@ -20,6 +20,7 @@ struct Strategy {
   static Strategy random() { return {Kind::random, 0}; }
   static Strategy pct(uint32_t depth) { return {Kind::pct, depth}; }
   static Strategy pos() { return {Kind::pos, 0}; }
+  static Strategy hold() { return {Kind::hold, 0}; }
   static Result<Strategy> parse(std::string_view text);
   std::string text() const;
 

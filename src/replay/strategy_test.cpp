@@ -8,7 +8,7 @@ namespace heddle {
 namespace {
 
 TEST(Strategy, NamesAreReadAndWritten) {
-  for (const char* text : {"nonpreemptive", "random", "pos", "pct:1", "pct:17"})
+  for (const char* text : {"nonpreemptive", "random", "pos", "hold", "pct:1", "pct:17"})
     EXPECT_EQ(Strategy::parse(text)->text(), text);
   EXPECT_EQ(Strategy::parse("pct")->text(), "pct:3");
   for (const char* text : {"", "Random", "pct:", "pct:0", "pct:x", "pct:3 ", "pct:-1", "pct:1001"})

@@ -108,6 +108,7 @@ struct rt_thread {
   uint64_t barrier; /* PSO: stores from now on wait for those with smaller numbers */
   /* strategies */
   uint64_t priority, flush_priority;
+  bool held; /* strategy hold: its next event is at a held place */
   /* start, result */
   void* (*start)(void*);
   int (*start_c11)(void*);

@@ -26,6 +26,20 @@ RT_STATE static uint64_t expected; /* length of this one */
 RT_STATE static uint32_t patience; /* events that a thread may do in vain before others are preferred to it */
 #define PATIENCE 48                /* in every other execution: libraries spin and yield before they block */
 
+/* Strategy "hold": one place of the code in `held_share` is held in this execution, which ones is drawn. A bug
+ * that needs a thread to stay between two of its accesses for long is met by few change points among all
+ * events, but by many of the places: there are fewer of them. In half of the executions who is not held goes on
+ * at random, in the others by priorities. */
+#define MOST_HELD_SHARES 9
+RT_STATE static uint64_t held_salt;
+RT_STATE static uint32_t held_share;
+RT_STATE static bool held_walk;
+
+static bool is_held_place(uint32_t site) {
+  uint64_t hash = held_salt ^ site;
+  return rt_next_random(&hash) % held_share == 0;
+}
+
 static uint64_t high_priority(void) {
   return LOW_PRIORITIES + (rt_next_random(&rt.random) >> 1);
 }
@@ -35,6 +49,11 @@ void rt_strategy_begin(void) {
   lowest = LOW_PRIORITIES / 2;
   patience = rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive && rt_random_below(2) == 0 ? PATIENCE : 0;
   change_count = 0;
+  if (rt.plan.strategy == HEDDLE_STRATEGY_hold) {
+    held_salt = rt_next_random(&rt.random);
+    held_share = 2u << rt_random_below(MOST_HELD_SHARES);
+    held_walk = rt_random_below(2) == 0;
+  }
   if (rt.plan.strategy != HEDDLE_STRATEGY_pct || rt.plan.depth == 0) return;
   change_count = rt.plan.depth - 1 < MAX_CHANGE_POINTS ? rt.plan.depth - 1 : MAX_CHANGE_POINTS;
   for (uint32_t i = 0; i < change_count; ++i) change_points[i] = 1 + rt_random_below(expected);
@@ -111,6 +130,13 @@ static struct rt_action highest(const struct rt_action* actions, uint32_t count)
 
 static struct rt_action by_priority(struct rt_thread* self, const struct rt_action* actions, uint32_t count) {
   if (self->state == RT_ALIVE && gives_way(self)) self->priority = lowest--;
+  if (rt.plan.strategy == HEDDLE_STRATEGY_hold && self->state == RT_ALIVE && !self->held) {
+    self->held = is_held_place(self->op.site);
+    if (self->held) self->priority = lowest--;
+    /* Drawn anew for each step: a random walk of those who are above the held ones. */
+    else if (held_walk && self->priority >= LOW_PRIORITIES)
+      self->priority = high_priority();
+  }
   return highest(actions, count);
 }
 
@@ -145,6 +171,10 @@ void rt_strategy_performed(struct rt_thread* self) {
   if (rt.following) return;
   for (uint32_t i = 0; i < change_count; ++i)
     if (change_points[i] == rt.events) self->priority = LOW_PRIORITIES - 1 - i;
+  if (self->held) {
+    self->held = false;
+    self->priority = high_priority();
+  }
   if (rt.plan.strategy != HEDDLE_STRATEGY_pos) return;
   for (uint32_t i = 0; i < rt.live_count; ++i) {
     struct rt_thread* thread = &rt.threads[rt.live[i]];
