@@ -13,7 +13,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "symex/code.h"
@@ -21,15 +23,28 @@
 #include "symex/likely_values.h"
 #include "symex/memory.h"
 #include "symex/shared_bytes.h"
+#include "symex/uncertain_addresses.h"
 #include "symex/variadic.h"
 #include "symex/written_pointers.h"
 #include "trace/trace.h"
 
 namespace heddle {
 
+// What stands in memory that nobody has written since it was got.
+inline constexpr std::string_view kNeverWritten = "memory that nobody has written",
+                                  kNotWritten = "memory that the program has not written",
+                                  kLeftByAllocator = "what the allocator leaves in a freed block";
+
 // Of all threads, which add to it side by side. Each is there once.
 class ApproximationList {
  public:
+  bool is(uint32_t number, std::string_view what) const {
+    const std::lock_guard lock(mutex_);
+    return list_[number].what == what;
+  }
+  bool is_garbage(uint32_t number) const {
+    return is(number, kNeverWritten) || is(number, kNotWritten) || is(number, kLeftByAllocator);
+  }
   uint32_t add(const Approximation& approximation) {
     const std::lock_guard lock(mutex_);
     const auto [found, added] =
@@ -40,13 +55,14 @@ class ApproximationList {
   std::vector<Approximation> take() { return std::move(list_); }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Approximation> list_;
   std::map<std::tuple<uint32_t, uint32_t, std::string>, uint32_t> numbers_;
 };
 
 struct MemoryBlock {  // that was allocated
   uint64_t size = 0;
+  bool is_exact = true;  // else the size depends on shared memory: it may be smaller
 };
 
 // Of all blocks that were allocated at one address, one after another.
@@ -74,6 +90,8 @@ class SymbolicMachine {
     bool releases = true;                     // all of them were seen
     std::optional<WrittenPointers> pointers;  // if somebody has asked what is released
     LikelyWrites likely;
+    uint64_t largest_target = 0;  // of the objects that pointers lead to which were read (pointer_targets.h)
+    uint64_t nowhere = 0;         // bytes (uncertain_addresses.h)
   };
   SymbolicMachine(CodeCache& code, SymbolicMemory memory, const Known& known, ApproximationList& approximations,
                   uint32_t thread);
@@ -164,8 +182,13 @@ class SymbolicMachine {
   // The same where addresses and sizes may be expressions. A long one is given up.
   void copy(const Cell& to, const Cell& from, const Cell& size, const Op& op);
   void fill(const Cell& to, const Cell& byte, const Cell& size, const Op& op);
+  // How many bytes there may be from the pointer on; 0: not known.
+  uint64_t reach(const Cell& pointer);
+  // Byte `i` from there on, if the condition holds that it is one of them; else anything.
+  Expr read_byte(const Cell& begin, uint64_t i, Expr is_in, const Op& op);
   // `counts`: it is an event of controlled runs too.
   void write_from_outside(uint64_t to, std::span<const uint8_t> bytes, bool counts);
+  void write_from_outside(const Cell& to, std::span<const uint8_t> bytes, bool counts);
   void tell_bytes(uint64_t at, uint64_t size);
   void see_bytes(uint64_t at, uint64_t size);
   // The same at an address that is an expression. Everything in the object that it may lie in becomes shared:
@@ -175,6 +198,8 @@ class SymbolicMachine {
   void load(Expr address, const ValueLayout& type, Cell* to, const Op& op);
   void store(Expr address, const ValueLayout& type, const Cell* from, const Op& op);
   Expr update(Expr address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change);
+  bool is_uncertain(Expr e);  // something unknown is in it
+  bool is_uncertain(const Cell& cell);
   // A concrete address, or none: then the access is given up and registered.
   std::optional<uint64_t> address(const Cell& cell, const Op& op);
   bool is_shared(uint64_t at, uint64_t size) const { return !shared.empty() && shared.contains(at, size); }
@@ -188,9 +213,11 @@ class SymbolicMachine {
 
   uint64_t new_stack_object(uint64_t size, uint64_t alignment);
   Object object_at(uint64_t address) const;
-  void add_objects(Objects& all) const;                      // those of this thread
+  Object extent_at(uint64_t address) const;  // the same, but of a block that may be smaller all it may have
+  void add_objects(Objects& all) const;      // those of this thread
   bool misses_object() const { return misses_object_; }      // nothing is known of one that it accessed
   bool asks_for_blocks() const { return asks_for_blocks_; }  // block_sizes()
+  bool asks_for_targets() const { return asks_for_targets_; }
   // Something was written behind the pointer, nobody knows what and how much: nothing is known of the rest of
   // the object.
   static constexpr uint64_t kMostForgotten = 1 << 20;  // bytes
@@ -198,8 +225,8 @@ class SymbolicMachine {
   // The same for all that pointers lead to from there.
   void forget_reachable(const Cell& pointer, uint64_t most = kMostForgotten);
   void forget(uint64_t address, uint64_t size, const std::string& why);
-  void note_stack_object(uint64_t address, uint64_t size) { stack_objects_[address] = size; }
-  void allocate_block(uint64_t address, uint64_t size);
+  void note_stack_object(uint64_t address, uint64_t size);
+  void allocate_block(uint64_t address, std::optional<uint64_t> size);
   void resize_block(uint64_t address, uint64_t size);  // where it is
   void release_block(uint64_t address);
   // The block that the pointer must point to, if it points to one; that it does becomes a condition.
@@ -226,6 +253,7 @@ class SymbolicMachine {
   void unpass(const Op& op);  // it turned out to touch nothing
   void stamp(uint64_t tsc);   // of the recording: what was before happened before it, what follows after
   Event& add_event(EventKind kind, const llvm::Instruction* at);
+  void make_nowhere();  // uncertain_addresses.h; before all other events
   // The event that the synchronisation call is already that the thread is in, if it is one.
   Event* unfinished();
   // The thread died in that call: it did not happen.
@@ -255,7 +283,8 @@ class SymbolicMachine {
   bool copy_own(uint64_t to, uint64_t from, uint64_t size);
   void copy_at(const Cell& to, const Cell& from, uint64_t size, const Op& op);
   void fill_at(Expr to, const Cell& byte, uint64_t size, const Op& op);
-  void write_some(uint64_t to, std::span<const Expr> bytes, Expr size, const Op& op);
+  void write_some(const Cell& to, std::span<const Expr> bytes, Expr size, const Op& op);
+  Expr place_of_byte(Expr begin, uint64_t i, Expr is_in);
   void give_up_copy(const Cell& to);
   static constexpr unsigned kPiece = 8;  // bytes of an access of library code
   // The next of the `left` bytes that can be one access: all of them are shared, or none.
@@ -266,7 +295,7 @@ class SymbolicMachine {
   // of the thread's own meanwhile is an expression again when it is read there.
   std::optional<uint64_t> recorded_value(Expr e);
   bool is_outside(Expr address) const;
-  bool is_uncertain(Expr e);  // something unknown is in it
+  bool is_of_library(Expr pointer) const;
   void forget_object(Expr address, uint64_t most = kMostForgotten);
   void forget_from(uint64_t address, uint64_t most = kMostForgotten);
   void forget_library_block(uint64_t address);
@@ -281,9 +310,10 @@ class SymbolicMachine {
   llvm::DenseSet<uint32_t> unrecorded_;                            // sums whose values do not follow from these
   std::set<uint64_t> written_locks_;
   const Known& known_;
-  Objects stack_objects_;  // the newest at each address, with its size
+  Objects stack_objects_;                                     // the newest at each address, with its size
+  std::unordered_map<uint64_t, uint64_t> all_stack_objects_;  // the largest at each address
   bool misses_object_ = false;
-  bool asks_for_blocks_ = false;
+  bool asks_for_blocks_ = false, asks_for_targets_ = false;
   uint64_t error_at_ = 0;
   std::optional<uint32_t> error_ = 0;
   Cell* registers_ = nullptr;

@@ -9,6 +9,12 @@
 namespace heddle {
 
 SymbolicMachine::Object SymbolicMachine::object_at(uint64_t at) const {
+  const Object object = extent_at(at);
+  const auto block = blocks.find(object.begin);
+  return block == blocks.end() || block->second.is_exact ? object : Object{};
+}
+
+SymbolicMachine::Object SymbolicMachine::extent_at(uint64_t at) const {
   if (const llvm::GlobalVariable* variable = code.image().variable_at(at))
     return {code.image().address_of(*variable),
             variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType())};
@@ -28,8 +34,8 @@ SymbolicMachine::Object SymbolicMachine::object_at(uint64_t at) const {
 
 void SymbolicMachine::add_objects(Objects& all) const {
   const auto add = [&](uint64_t at, uint64_t size) { all[at] = std::max(all[at], size); };
-  for (const auto& [at, block] : blocks) add(at, block.size);
-  for (const auto& [at, size] : stack_objects_) add(at, size);
+  for (const auto& [at, sizes] : allocated) add(at, sizes.largest);
+  for (const auto& [at, size] : all_stack_objects_) add(at, size);
 }
 
 void SymbolicMachine::forget(uint64_t at, uint64_t size, const std::string& why) {
@@ -53,12 +59,13 @@ void SymbolicMachine::write_unknown(uint64_t at, uint64_t size, const std::strin
 }
 
 void SymbolicMachine::forget_behind(const Cell& pointer, uint64_t most) {
+  if (pointer.expression && is_of_library(pointer.expression)) return;
   if (pointer.expression) return forget_object(pointer.expression, most);
   forget_from(pointer.bits, most);
 }
 
 void SymbolicMachine::forget_from(uint64_t at, uint64_t most) {
-  const Object object = object_at(at);
+  const Object object = extent_at(at);
   misses_object_ |= object.size == 0;
   if (object.size != 0)
     forget(at, std::min(object.begin + object.size - at, most), "what code outside may have written");
@@ -95,7 +102,7 @@ std::optional<uint64_t> SymbolicMachine::known_word(uint64_t at) {
 void SymbolicMachine::forget_reachable(const Cell& pointer, uint64_t most) {
   constexpr size_t kMostObjects = 256;
   constexpr uint64_t kLowest = uint64_t{1} << 32, kHighest = uint64_t{1} << 47;
-  if (pointer.expression) return forget_object(pointer.expression, most);
+  if (pointer.expression) return forget_behind(pointer, most);
   std::vector<uint64_t> reached = {pointer.bits};  // where pointers point to
   std::set<uint64_t> seen = {object_at(pointer.bits).begin};
   for (size_t i = 0; i < reached.size() && i < kMostObjects; ++i) {
@@ -148,7 +155,16 @@ bool SymbolicMachine::is_outside(Expr address) const {
   if (node.op == ExprOp::add) return is_outside(Expr{node.a}) || is_outside(Expr{node.b});
   if (node.op != ExprOp::constant) return false;
   const uint64_t bits = trace.pool.constant_bits(address);
-  return kLowest < bits && bits < kHighest && object_at(bits).size == 0;
+  return kLowest < bits && bits < kHighest && extent_at(bits).size == 0;
+}
+
+// What a library keeps in its memory (stderr): what its functions write behind it is its own.
+bool SymbolicMachine::is_of_library(Expr pointer) const {
+  const ExprNode& node = trace.pool.node(pointer);
+  if (node.op == ExprOp::unknown)
+    return node.a != ExprPool::kDecidedByPath && approximations_.is(node.a, kNotWritten);
+  if (node.op != ExprOp::concat) return false;
+  return is_of_library(Expr{node.a}) && is_of_library(Expr{node.b});
 }
 
 bool SymbolicMachine::is_uncertain(Expr e) {
@@ -164,22 +180,38 @@ bool SymbolicMachine::is_uncertain(Expr e) {
 
 void SymbolicMachine::forget_object(Expr address, uint64_t most) {
   const Object object = object_of(address);
-  misses_object_ |= object.size == 0;
-  wrote_anywhere |= object.size == 0;
-  const uint64_t size = std::min(object.size, most);
   const std::string why = "a write at an address of which nothing is known";
   unknown(1, why);
-  if (size != 0) forget(object.begin, size, why);
+  if (object.size != 0) return forget(object.begin, std::min(object.size, most), why);
+  misses_object_ = true;
+  // Of whatever it points to, all that may lie behind it.
+  const uint64_t size = std::min(reach({0, address}), most);
+  if (is_uncertain(address) || size == 0 || size > kLargestAccess) {
+    wrote_anywhere = true;
+    return;
+  }
+  Event& event = symbolic_event(EventKind::write, address, static_cast<unsigned>(size), {});
+  event.value = unknown(event.size * 8, why);
+  event.occurrence = 0;
+}
+
+void SymbolicMachine::make_nowhere() {
+  for (uint64_t done = 0; done < known_.nowhere; done += kLargestAccess) {
+    Event& event = add_event(EventKind::write, nullptr);
+    event.address = kNowhere + done;
+    event.size = static_cast<uint32_t>(std::min<uint64_t>(known_.nowhere - done, kLargestAccess));
+    event.value = unknown(event.size * 8, "what is at an address that is not known");
+  }
 }
 
 Event& SymbolicMachine::symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op) {
   constexpr uint64_t kLargest = uint64_t{1} << 28;
   const Object object = object_of(address);
-  if (object.size != 0 && object.size < kLargest) {
-    also_share.add(object.begin, object.size);
+  if (object.size < kLargest) {
+    also_share.add(object.begin, object.size);  // of others see pointer_targets.h
   } else if (kind != EventKind::read) {
     wrote_anywhere = true;
-    unknown(1, "a write at an address of which nothing is known");
+    unknown(1, "a write somewhere in a large object");
   }
   Event& event = add_event(kind, current_);
   event.address = object.begin;

@@ -7,6 +7,26 @@
 #include <cstring>
 
 namespace heddle {
+namespace {
+
+// What lay there before is gone: a block was released, by whomever, a function has returned.
+template <class Map, class SizeOf>
+void erase_objects_in(Map& objects, uint64_t at, uint64_t size, SizeOf size_of) {
+  auto first = objects.lower_bound(at);
+  if (first != objects.begin() && at - std::prev(first)->first < size_of(std::prev(first)->second)) --first;
+  while (first != objects.end() && first->first < at + size) first = objects.erase(first);
+}
+
+}  // namespace
+
+void SymbolicMachine::note_stack_object(uint64_t at, uint64_t size) {
+  const auto size_itself = [](uint64_t each) { return each; };
+  erase_objects_in(stack_objects_, at, std::max<uint64_t>(size, 1), size_itself);
+  stack_objects_[at] = size;
+  uint64_t& largest = all_stack_objects_[at];
+  largest = std::max(largest, size);
+}
+
 uint64_t SymbolicMachine::new_stack_object(uint64_t size, uint64_t alignment) {
   uint64_t& next = top().stack;
   const uint64_t at = (next + alignment - 1) / alignment * alignment;
@@ -18,14 +38,25 @@ uint64_t SymbolicMachine::new_stack_object(uint64_t size, uint64_t alignment) {
 
 // Of a block that other threads use too, its beginning and its end are events: what lies at its addresses
 // before and after is something else.
-void SymbolicMachine::allocate_block(uint64_t at, uint64_t size) {
+void SymbolicMachine::allocate_block(uint64_t at, std::optional<uint64_t> exact_size) {
+  constexpr uint64_t kMostUnknown = 4096;
+  const uint64_t size = exact_size.value_or(kMostUnknown);
+  erase_objects_in(blocks, at, size, [](const MemoryBlock& each) { return each.size; });
   resize_block(at, size);
-  memory.forget(at, size);
+  if (!exact_size) {
+    unknown(1, "the size of a block, which depends on shared memory");
+    wrote_anywhere = true;  // it may be longer
+    blocks[at].is_exact = false;
+    allocated[at].add({.smallest = 1, .largest = size});
+    memory.forget(at, std::min(size, next_object(at) - at));
+  } else {
+    memory.forget(at, size);
+  }
   if (!known_.releases || !is_shared(at, size)) return;
   ++step;  // it may have to wait until another thread has released the block
   Event& event = add_event(EventKind::allocate, current_);
   event.address = at;
-  event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+  event.size = static_cast<uint32_t>(exact_size ? std::min<uint64_t>(size, UINT32_MAX) : 1);
 }
 
 void SymbolicMachine::resize_block(uint64_t at, uint64_t size) {
@@ -56,7 +87,7 @@ void SymbolicMachine::release_block(uint64_t at) {
     event.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
   }
   constexpr uint64_t kMost = 4096;
-  forget(at, std::min(size, kMost), "what the allocator leaves in a freed block");
+  forget(at, std::min(size, kMost), std::string(kLeftByAllocator));
 }
 
 // That it is not null need not be certain: then the trace is not exact.

@@ -162,6 +162,18 @@ void SymbolicMachine::write_from_outside(uint64_t to, std::span<const uint8_t> b
   }
 }
 
+void SymbolicMachine::write_from_outside(const Cell& to, std::span<const uint8_t> bytes, bool counts) {
+  if (!to.expression) return write_from_outside(to.bits, bytes, counts);
+  if (is_uncertain(to) || bytes.size() > kLongestSymbolic) return forget_behind(to);
+  const Op op{.instruction = current_, .reads_shared = true, .writes_shared = true};
+  for (uint64_t i = 0; i < bytes.size(); ++i) {
+    const Cell byte{bytes[i], {}};
+    const size_t before = trace.events.size();
+    store(pool().binary(ExprOp::add, to.expression, pool().constant(i, 64)), piece_of(1), &byte, op);
+    if (!counts && trace.events.size() != before) trace.events.back().occurrence = 0;
+  }
+}
+
 // Code outside copies it: what others have written there, too.
 void SymbolicMachine::see_bytes(uint64_t at, uint64_t size) {
   notes.note(at, size, false, epoch);
@@ -194,47 +206,81 @@ void SymbolicMachine::give_up_copy(const Cell& to) {
   forget_behind(to);
 }
 
-// Of memory at a known address the first bytes, how many is not known: each is written if it is one of them. An
-// update reads and writes at once, so what others write to the rest meanwhile stays.
-void SymbolicMachine::write_some(uint64_t to, std::span<const Expr> bytes, Expr size, const Op& op) {
-  if (op.writes_shared) notes.note(to, bytes.size(), true, epoch);
+// How many bytes there may be from the pointer on; 0: not known.
+uint64_t SymbolicMachine::reach(const Cell& pointer) {
+  const Object object = pointer.expression ? object_of(pointer.expression) : extent_at(pointer.bits);
+  if (pointer.expression && object.size == 0) {
+    asks_for_targets_ = true;
+    return known_.largest_target;
+  }
+  misses_object_ |= object.size == 0;
+  if (object.size == 0) return 0;
+  return pointer.expression ? object.size : object.begin + object.size - pointer.bits;
+}
+
+// Where byte `i` lies if there are so many, which is to be seen: else where nothing is done by it.
+Expr SymbolicMachine::place_of_byte(Expr begin, uint64_t i, Expr is_in) {
+  const Object object = object_of(begin);
+  return pool().ite(is_in, pool().binary(ExprOp::add, begin, pool().constant(i, 64)),
+                    pool().constant(object.size != 0 ? object.begin : kLost, 64));
+}
+
+Expr SymbolicMachine::read_byte(const Cell& begin, uint64_t i, Expr is_in, const Op& op) {
+  if (begin.expression) {
+    Cell byte;
+    load(place_of_byte(begin.expression, i, is_in), piece_of(1), &byte, op);
+    return expression(&byte, 8);
+  }
+  const uint64_t at = begin.bits + i;
+  if (op.reads_shared) notes.note(at, 1, false, epoch);
+  return may_be_of_others(at, 1) ? read_event(at, 1, &op) : read_bytes(at, 1);
+}
+
+// The first bytes, how many is not known: each is written if it is one of them. An update reads and writes at
+// once, so what others write to the rest meanwhile stays.
+void SymbolicMachine::write_some(const Cell& to, std::span<const Expr> bytes, Expr size, const Op& op) {
   for (uint64_t i = 0; i < bytes.size(); ++i) {
     const Expr is_in = pool().binary(ExprOp::ult, pool().constant(i, pool().width(size)), size);
     const size_t before = trace.events.size();
-    update(to + i, 8, op, [&](Expr old) { return pool().ite(is_in, bytes[i], old); });
+    const auto change = [&](Expr old) { return pool().ite(is_in, bytes[i], old); };
+    if (to.expression) {
+      update(place_of_byte(to.expression, i, is_in), 8, op, change);
+    } else {
+      update(to.bits + i, 8, op, change);
+    }
     if (trace.events.size() != before) trace.events.back().occurrence = 0;
   }
+}
+
+bool SymbolicMachine::is_uncertain(const Cell& cell) {
+  return cell.expression && is_uncertain(cell.expression);
 }
 
 void SymbolicMachine::copy(const Cell& to, const Cell& from, const Cell& size, const Op& op) {
   const std::optional<uint64_t> known =
       size.expression ? recorded_value(size.expression) : std::optional(size.bits);
   if (known) return copy_at(to, from, *known, op);
-  if (to.expression || from.expression || is_uncertain(size.expression)) return give_up_copy(to);
-  const Object target = object_at(to.bits), source = object_at(from.bits);
-  misses_object_ |= target.size == 0 || source.size == 0;
-  const uint64_t most = std::min(target.begin + target.size - to.bits, source.begin + source.size - from.bits);
-  if (target.size == 0 || source.size == 0 || most > kLongestSymbolic) return give_up_copy(to);
-  if (op.reads_shared) notes.note(from.bits, most, false, epoch);
+  const uint64_t most = std::min(reach(to), reach(from));
+  if (is_uncertain(to) || is_uncertain(from) || is_uncertain(size) || most == 0 || most > kLongestSymbolic)
+    return give_up_copy(to);
   std::vector<Expr> bytes;
   for (uint64_t i = 0; i < most; ++i) {
-    const bool event = may_be_of_others(from.bits + i, 1);
-    bytes.push_back(event ? read_event(from.bits + i, 1, &op) : read_bytes(from.bits + i, 1));
-    if (event) trace.events.back().occurrence = 0;
+    const size_t before = trace.events.size();
+    const Expr is_in =
+        pool().binary(ExprOp::ult, pool().constant(i, pool().width(size.expression)), size.expression);
+    bytes.push_back(read_byte(from, i, is_in, op));
+    if (trace.events.size() != before) trace.events.back().occurrence = 0;
   }
-  write_some(to.bits, bytes, size.expression, op);
+  write_some(to, bytes, size.expression, op);
 }
 
 void SymbolicMachine::fill(const Cell& to, const Cell& byte, const Cell& size, const Op& op) {
   const std::optional<uint64_t> known =
       size.expression ? recorded_value(size.expression) : std::optional(size.bits);
   if (known) return to.expression ? fill_at(to.expression, byte, *known, op) : fill(to.bits, byte, *known, op);
-  if (to.expression || is_uncertain(size.expression)) return give_up_copy(to);
-  const Object target = object_at(to.bits);
-  misses_object_ |= target.size == 0;
-  const uint64_t most = target.begin + target.size - to.bits;
-  if (target.size == 0 || most > kLongestSymbolic) return give_up_copy(to);
-  write_some(to.bits, std::vector<Expr>(most, expression(&byte, 8)), size.expression, op);
+  const uint64_t most = reach(to);
+  if (is_uncertain(to) || is_uncertain(size) || most == 0 || most > kLongestSymbolic) return give_up_copy(to);
+  write_some(to, std::vector<Expr>(most, expression(&byte, 8)), size.expression, op);
 }
 
 void SymbolicMachine::fill_at(Expr to, const Cell& byte, uint64_t size, const Op& op) {

@@ -34,8 +34,7 @@ Expr SymbolicMachine::read_bytes(uint64_t address, unsigned bytes) {
       part = pool().constant(byte.value, 8);
     } else {
       if (byte.inherited) also_share.add(address + i, 1);
-      part = unknown(8, byte.inherited ? "a value that another thread had computed"
-                                       : "memory that the program has not written");
+      part = unknown(8, byte.inherited ? "a value that another thread had computed" : std::string(kNotWritten));
       memory.write(address + i, part, 1);
     }
     out = i == 0 ? part : pool().concat(part, out);

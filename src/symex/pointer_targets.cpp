@@ -45,14 +45,21 @@ void PointerTargets::follow(uint32_t thread, Expr e) {
     if (event.object_size != 0) return follow_memory(event.object, event.object_size);
     return;  // its objects are followed as they are found
   }
+  if (node.op == ExprOp::unknown && node.a != ExprPool::kDecidedByPath && !around_.is_garbage(node.a))
+    complete_ = false;
   for (const Expr operand : operands_of(node))
     if (operand) pending_.emplace_back(thread, operand);
 }
 
 void PointerTargets::follow_address(uint64_t address) {
-  const TargetObject object = object_at_(address);
-  if (object.size == 0 || !found_.emplace(object.begin, object.size).second) return;
-  follow_memory(object.begin, object.size);
+  const std::vector<TargetObject> objects = around_.objects_at(address);
+  if (objects.empty() && around_.is_elsewhere(address)) elsewhere_.insert(address);
+  for (const TargetObject& object : objects) {
+    uint64_t& size = found_[object.begin];
+    if (size >= object.size) continue;
+    size = object.size;
+    follow_memory(object.begin, object.size);
+  }
 }
 
 // All that may be read there.
@@ -60,7 +67,7 @@ void PointerTargets::follow_memory(uint64_t begin, uint64_t size) {
   constexpr uint64_t kWord = 8, kMost = 1 << 16;
   if (!memory_.emplace(begin, size).second) return;
   for (uint64_t at = begin; size - (at - begin) >= kWord && at - begin < kMost; at += kWord)
-    follow_address(initial_word_(at));
+    follow_address(around_.initial_word(at));
   const uint64_t lowest = begin - std::min<uint64_t>(begin, largest_write_);
   for (auto write = std::ranges::lower_bound(writes_, lowest, {}, &Write::address);
        write != writes_.end() && write->address < begin + size; ++write)

@@ -3,7 +3,9 @@
 //
 // Such an access can be carried out once its address is known; but only if all that lies there is known then,
 // which takes that all accesses of these objects are events. So: from the address, through what was written
-// where it was read, to all objects whose addresses come up. More than can be touched does no harm.
+// where it was read, to all objects whose addresses come up. More than can be touched does no harm. Less would:
+// where a pointer may come from something unknown, the list is not complete. Pointers may also lead to memory
+// of libraries, of which nothing is known.
 #pragma once
 
 #include <functional>
@@ -22,13 +24,20 @@ struct TargetObject {
 
 class PointerTargets {
  public:
-  // `object_at`: what lies at an address. `initial_word`: eight bytes that the program began with.
-  PointerTargets(std::span<const ThreadTrace* const> threads, std::function<TargetObject(uint64_t)> object_at,
-                 std::function<uint64_t(uint64_t)> initial_word)
-      : threads_(threads), object_at_(std::move(object_at)), initial_word_(std::move(initial_word)) {}
+  // What is known of memory.
+  struct Memory {
+    std::function<std::vector<TargetObject>(uint64_t)> objects_at;  // at an address, one after another
+    std::function<uint64_t(uint64_t)> initial_word;                 // eight bytes that the program began with
+    std::function<bool(uint64_t)> is_elsewhere;  // an address of memory, but in none of the program's objects
+    std::function<bool(uint32_t)> is_garbage;    // approximations that are values of memory which nobody wrote
+  };
+  PointerTargets(std::span<const ThreadTrace* const> threads, Memory memory)
+      : threads_(threads), around_(std::move(memory)) {}
 
   // By address, with their sizes.
   std::map<uint64_t, uint64_t> find();
+  bool is_complete() const { return complete_; }
+  const std::set<uint64_t>& elsewhere() const { return elsewhere_; }  // addresses
 
  private:
   void follow(uint32_t thread, Expr e);
@@ -36,8 +45,9 @@ class PointerTargets {
   void follow_memory(uint64_t begin, uint64_t size);
 
   std::span<const ThreadTrace* const> threads_;
-  std::function<TargetObject(uint64_t)> object_at_;
-  std::function<uint64_t(uint64_t)> initial_word_;
+  Memory around_;
+  bool complete_ = true;
+  std::set<uint64_t> elsewhere_;
   struct Write {  // at an address that is known
     uint64_t address;
     uint32_t size, thread;

@@ -6,9 +6,9 @@ namespace heddle {
 namespace {
 
 // Objects of 16 bytes at 0x1000, 0x2000, 0x3000, ...
-TargetObject object_at(uint64_t address) {
+std::vector<TargetObject> objects_at(uint64_t address) {
   if (address < 0x1000 || address >= 0x9000 || address % 0x1000 >= 16) return {};
-  return {address / 0x1000 * 0x1000, 16};
+  return {{address / 0x1000 * 0x1000, 16}};
 }
 
 Event& add(ThreadTrace& thread, EventKind kind, uint64_t address) {
@@ -19,9 +19,23 @@ Event& add(ThreadTrace& thread, EventKind kind, uint64_t address) {
   return event;
 }
 
+PointerTargets::Memory memory() {
+  return {.objects_at = objects_at,
+          .initial_word = [](uint64_t at) { return at == 0x4008 ? uint64_t{0x7000} : 0; },
+          .is_elsewhere = [](uint64_t at) { return at >= 0x9000; },
+          .is_garbage = [](uint32_t approximation) { return approximation == 1; }};
+}
+
+bool is_complete(const ThreadTrace& a, const ThreadTrace& b) {
+  const ThreadTrace* const threads[] = {&a, &b};
+  PointerTargets found(threads, memory());
+  found.find();
+  return found.is_complete();
+}
+
 std::vector<uint64_t> targets(const ThreadTrace& a, const ThreadTrace& b) {
   const ThreadTrace* const threads[] = {&a, &b};
-  PointerTargets found(threads, object_at, [](uint64_t at) { return at == 0x4008 ? uint64_t{0x7000} : 0; });
+  PointerTargets found(threads, memory());
   std::vector<uint64_t> out;
   for (const auto& [begin, size] : found.find()) out.push_back(begin);
   return out;
@@ -75,6 +89,47 @@ TEST(PointerTargets, NotOfAddressesInAKnownObject) {
   event.object = 0x2000;
   event.object_size = 16;
   EXPECT_TRUE(targets(a, b).empty());
+}
+
+TEST(PointerTargets, NotAllIfAPointerIsUnknown) {
+  const auto complete_with = [](auto pointer) {
+    ThreadTrace a, b;
+    add(a, EventKind::read, 0x1000);
+    add(a, EventKind::read, 0).address_expression = a.pool.read(0, 64);
+    add(b, EventKind::write, 0x1000).value = pointer(b.pool);
+    return is_complete(a, b);
+  };
+  EXPECT_TRUE(complete_with([](ExprPool& pool) { return pool.constant(0x2000, 64); }));
+  EXPECT_TRUE(complete_with([](ExprPool& pool) { return pool.constant(0, 64); }));
+  EXPECT_TRUE(complete_with([](ExprPool& pool) { return pool.constant(0xa000, 64); }));
+  EXPECT_FALSE(complete_with([](ExprPool& pool) { return pool.unknown(0, 64); }));
+  EXPECT_TRUE(complete_with([](ExprPool& pool) { return pool.unknown(1, 64); }));
+}
+
+TEST(PointerTargets, MemoryOfLibraries) {
+  ThreadTrace a, b;
+  add(a, EventKind::read, 0x1000);
+  add(a, EventKind::read, 0).address_expression = a.pool.read(0, 64);
+  add(b, EventKind::write, 0x1000).value = b.pool.constant(0xa000, 64);
+  add(b, EventKind::write, 0x1000).value = b.pool.constant(0x2000, 64);
+  const ThreadTrace* const threads[] = {&a, &b};
+  PointerTargets found(threads, memory());
+  EXPECT_EQ(found.find().size(), 1u);
+  EXPECT_EQ(found.elsewhere(), std::set<uint64_t>{0xa000});
+}
+
+TEST(PointerTargets, AllObjectsThatLayThere) {
+  ThreadTrace a, b;
+  add(a, EventKind::read, 0x1000);
+  add(a, EventKind::read, 0).address_expression = a.pool.read(0, 64);
+  add(b, EventKind::write, 0x1000).value = b.pool.constant(0x8004, 64);
+  const ThreadTrace* const threads[] = {&a, &b};
+  PointerTargets::Memory with_two = memory();
+  with_two.objects_at = [](uint64_t at) {
+    return at == 0x8004 ? std::vector<TargetObject>{{0x7ff0, 64}, {0x8000, 16}} : std::vector<TargetObject>{};
+  };
+  const std::map<uint64_t, uint64_t> both = {{0x7ff0, 64}, {0x8000, 16}};
+  EXPECT_EQ(PointerTargets(threads, with_two).find(), both);
 }
 
 }  // namespace

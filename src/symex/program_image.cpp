@@ -26,6 +26,10 @@ bool ProgramImage::is_made_up(uint64_t address) {
   return address >> 48 == kFirstUnknown >> 48;
 }
 
+Expr ProgramImage::is_made_up(ExprPool& pool, Expr address) {
+  return pool.binary(ExprOp::eq, pool.extract(address, 48, 16), pool.constant(kFirstUnknown >> 48, 16));
+}
+
 ProgramImage::ProgramImage(const llvm::Module& module, const ElfFile& variant, uint64_t load_base)
     : module_(module),
       layouts_(module.getDataLayout()),

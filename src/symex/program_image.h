@@ -32,6 +32,7 @@ class ProgramImage {
   uint64_t offset_of(const llvm::GlobalVariable& variable) const;
   // The place of the thing is not known; it is near one that stands for it.
   static bool is_made_up(uint64_t address);
+  static Expr is_made_up(ExprPool& pool, Expr address);
   // glibc's byte that is 1 until the first thread is made, which libstdc++ asks; null: the program does not.
   const llvm::GlobalVariable* single_threaded() const { return single_threaded_; }
   const llvm::Function* function_at(uint64_t address) const;  // that begins there, or null

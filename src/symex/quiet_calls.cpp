@@ -90,27 +90,43 @@ void copy_block(SymbolicMachine& machine, const Op& op) {
 
 // ---- strings
 
-// One byte, an event if it is shared.
-Expr read_byte(SymbolicMachine& machine, uint64_t at, const Op& op) {
-  machine.notes.note(at, 1, false, machine.epoch);
-  return machine.may_be_of_others(at, 1) ? machine.read_event(at, 1, &op) : machine.read_bytes(at, 1);
-}
-
 bool is_zero(SymbolicMachine& machine, Expr byte) {
   return machine.pool().is_constant(byte) && machine.pool().constant_bits(byte) == 0;
 }
 
+// Bytes from a pointer on, one after the other, as long as none of those before ended it. Where the pointer is
+// an expression, a byte behind the end must not be looked for.
+class ByteReader {
+ public:
+  ByteReader(SymbolicMachine& machine, const Cell& begin, const Op& op)
+      : machine_(machine), begin_(begin), op_(with_shared_memory(op)) {}
+
+  Expr next(Expr is_in) { return machine_.read_byte(begin_, next_++, is_in, op_); }
+  // So many there can be.
+  uint64_t most(uint64_t limit) { return begin_.expression ? std::min(limit, machine_.reach(begin_)) : limit; }
+
+ private:
+  SymbolicMachine& machine_;
+  Cell begin_;
+  Op op_;
+  uint64_t next_ = 0;
+};
+
 // Up to the first byte that is surely zero, but at most `limit`. Where it may have ended before, the last byte
 // is where this pass left it: if that turns out to be shared, the text goes on there.
-std::vector<Expr> read_text(SymbolicMachine& machine, uint64_t at, uint64_t limit, const Op& op) {
+std::vector<Expr> read_text(SymbolicMachine& machine, const Cell& at, uint64_t limit, const Op& op) {
+  ExprPool& pool = machine.pool();
   std::vector<Expr> bytes;
-  bool certain = true;
-  while (bytes.size() < limit) {
-    bytes.push_back(read_byte(machine, at + bytes.size(), op));
+  ByteReader reader(machine, at, op);
+  Expr goes_on = pool.constant(1, 1);
+  for (const uint64_t most = reader.most(limit); bytes.size() < most;) {
+    bytes.push_back(reader.next(goes_on));
     if (is_zero(machine, bytes.back())) break;
-    certain &= machine.pool().is_constant(bytes.back());
+    const Expr ends = pool.binary(ExprOp::eq, bytes.back(), pool.constant(0, 8));
+    goes_on = pool.binary(ExprOp::bit_and, goes_on, pool.logical_not(ends));
   }
-  if (!certain) machine.text_ends[at + bytes.size() - 1] = bytes.size();
+  if (!pool.is_constant(goes_on) && !at.expression)
+    machine.text_ends[at.bits + bytes.size() - 1] = bytes.size();
   return bytes;
 }
 
@@ -121,16 +137,18 @@ void copy_string(SymbolicMachine& machine, const Op& op) {
   const std::string name = name_of(call);
   const bool bounded = name.find("ncpy") != std::string::npos;
   const std::optional<uint64_t> to = machine.address(*machine.value(*call.getArgOperand(0)), op);
-  const std::optional<uint64_t> from = machine.address(*machine.value(*call.getArgOperand(1)), op);
+  const Cell from = *machine.value(*call.getArgOperand(1));
   const std::optional<uint64_t> limit =
       bounded ? machine.address(*machine.value(*call.getArgOperand(2)), op) : std::optional(kLongestString);
-  if (!to || !from || !limit) return unknown_call(machine, op);
+  if (!to || !limit || machine.is_uncertain(from)) return unknown_call(machine, op);
   uint64_t at = *to;
   if (name.find("cat") != std::string::npos) {
-    for (Expr byte = read_byte(machine, at, op); !is_zero(machine, byte); byte = read_byte(machine, ++at, op))
+    ByteReader reader(machine, {at, {}}, op);
+    const Expr always = machine.pool().constant(1, 1);
+    for (Expr byte = reader.next(always); !is_zero(machine, byte); byte = reader.next(always), ++at)
       if (!machine.pool().is_constant(byte) || at - *to >= kLongestString) return unknown_call(machine, op);
   }
-  std::vector<Expr> bytes = read_text(machine, *from, *limit, op);
+  std::vector<Expr> bytes = read_text(machine, from, *limit, op);
   const size_t length = bytes.empty() || !is_zero(machine, bytes.back()) ? bytes.size() : bytes.size() - 1;
   const bool is_certain_end =
       std::all_of(bytes.begin(), bytes.end(), [&](Expr byte) { return machine.pool().is_constant(byte); });
@@ -140,7 +158,8 @@ void copy_string(SymbolicMachine& machine, const Op& op) {
   Expr ended = pool.constant(0, 1);
   for (const Expr byte : bytes) {
     Expr written = byte;
-    if (!pool.is_constant(ended)) written = pool.ite(ended, bounded ? zero : read_byte(machine, at, op), byte);
+    if (!pool.is_constant(ended))
+      written = pool.ite(ended, bounded ? zero : ByteReader(machine, {at, {}}, op).next(ended), byte);
     machine.notes.note(at, 1, true, machine.epoch);
     machine.write_bytes(at, written, 1);
     if (machine.is_shared(at, 1)) machine.write_event(at, written, 1, &op);
@@ -156,28 +175,44 @@ void copy_string(SymbolicMachine& machine, const Op& op) {
 // ---- comparisons and lengths of what may be expressions
 
 // The difference of the first bytes that differ, as glibc gives it; of strings the zero byte ends both.
-Expr compare_bytes(SymbolicMachine& machine, uint64_t a, uint64_t b, uint64_t limit, bool strings,
-                   const Op& op) {
+// None: one may be longer than what is looked at.
+std::optional<Expr> compare_bytes(SymbolicMachine& machine, const Cell& a, const Cell& b, const Cell& size,
+                                  bool strings, const Op& op) {
   ExprPool& pool = machine.pool();
-  std::vector<std::pair<Expr, Expr>> pairs;
-  while (pairs.size() < limit) {
-    pairs.emplace_back(read_byte(machine, a + pairs.size(), op), read_byte(machine, b + pairs.size(), op));
-    if (strings && (is_zero(machine, pairs.back().first) || is_zero(machine, pairs.back().second))) break;
+  struct Pair {
+    Expr first, second, is_in;
+  };
+  std::vector<Pair> pairs;
+  ByteReader first(machine, a, op), second(machine, b, op);
+  const uint64_t limit = size.expression ? kLongestComparison : size.bits;
+  const uint64_t most = std::min({limit, first.most(limit), second.most(limit), kLongestComparison});
+  if (!strings && !size.expression && most < limit) return std::nullopt;
+  if (size.expression && first.most(UINT64_MAX) > most && second.most(UINT64_MAX) > most) return std::nullopt;
+  Expr goes_on = pool.constant(1, 1);
+  while (pairs.size() < most) {
+    if (size.expression) {
+      const Expr i = pool.constant(pairs.size(), pool.width(size.expression));
+      goes_on = pool.binary(ExprOp::bit_and, goes_on, pool.binary(ExprOp::ult, i, size.expression));
+    }
+    pairs.push_back({first.next(goes_on), second.next(goes_on), goes_on});
+    if (!strings) continue;
+    if (is_zero(machine, pairs.back().first) || is_zero(machine, pairs.back().second)) break;
+    const Expr ends = pool.binary(ExprOp::eq, pairs.back().first, pool.constant(0, 8));
+    goes_on = pool.binary(ExprOp::bit_and, goes_on, pool.logical_not(ends));
   }
   Expr result = pool.constant(0, 32);
   for (auto at = pairs.rbegin(); at != pairs.rend(); ++at) {
     const Expr difference = pool.binary(ExprOp::sub, pool.zext(at->first, 32), pool.zext(at->second, 32));
-    Expr rest = result;
-    if (strings)
-      rest = pool.ite(pool.binary(ExprOp::eq, at->first, pool.constant(0, 8)), pool.constant(0, 32), result);
-    result = pool.ite(pool.binary(ExprOp::eq, at->first, at->second), rest, difference);
+    const Expr same = pool.binary(ExprOp::eq, at->first, at->second);
+    result = pool.ite(at->is_in, pool.ite(same, result, difference), pool.constant(0, 32));
   }
   return result;
 }
 
-Expr length_of(SymbolicMachine& machine, uint64_t at, const Op& op) {
+Expr length_of(SymbolicMachine& machine, const Cell& at, const Op& op) {
   ExprPool& pool = machine.pool();
   const std::vector<Expr> bytes = read_text(machine, at, kLongestComparison, op);
+  if (bytes.empty()) return machine.unknown(64, "the length of a text at an address that is not known");
   Expr result = pool.constant(bytes.size() - 1, 64);
   for (size_t i = bytes.size(); i-- > 0;)
     result = pool.ite(pool.binary(ExprOp::eq, bytes[i], pool.constant(0, 8)), pool.constant(i, 64), result);
@@ -187,20 +222,19 @@ Expr length_of(SymbolicMachine& machine, uint64_t at, const Op& op) {
 bool compute_expression(SymbolicMachine& machine, const Op& op) {
   const llvm::CallBase& call = call_of(op);
   const std::string name = name_of(call);
-  std::vector<uint64_t> arguments;
+  std::vector<Cell> arguments;
   for (const llvm::Use& argument : call.args()) {
-    const Cell* cell = machine.value(*argument);
-    if (cell->expression) return false;
-    arguments.push_back(cell->bits);
+    arguments.push_back(*machine.value(*argument));
+    if (machine.is_uncertain(arguments.back())) return false;
   }
   if (name == "strlen") {
     machine.set(machine.cells(op.to), length_of(machine, arguments[0], op));
   } else if (name == "memcmp" || name == "bcmp" || name == "strcmp" || name == "strncmp") {
-    const bool strings = name.starts_with("str");
-    const uint64_t limit = arguments.size() > 2 ? arguments[2] : kLongestComparison;
-    if (!strings && limit > kLongestComparison) return false;
-    machine.set(machine.cells(op.to), compare_bytes(machine, arguments[0], arguments[1],
-                                                    std::min(limit, kLongestComparison), strings, op));
+    const Cell size = arguments.size() > 2 ? arguments[2] : Cell{kLongestComparison, {}};
+    const std::optional<Expr> result =
+        compare_bytes(machine, arguments[0], arguments[1], size, name.starts_with("str"), op);
+    if (!result) return false;
+    machine.set(machine.cells(op.to), *result);
   } else {
     return false;
   }
@@ -307,7 +341,7 @@ void print_string(SymbolicMachine& machine, const Op& op) {
     const Cell* cell = machine.value(argument);
     const bool scalar = argument.getType()->isIntegerTy() || argument.getType()->isPointerTy() ||
                         argument.getType()->isDoubleTy();
-    if (cell->expression || !scalar) return unknown_call(machine, op);
+    if ((cell->expression && i != 0) || !scalar) return unknown_call(machine, op);
     numbers.push_back(cell->bits);
     if (i > which.format) arguments.push_back({argument.getType()->isDoubleTy(), cell->bits});
   }
@@ -319,8 +353,8 @@ void print_string(SymbolicMachine& machine, const Op& op) {
   if (room != 0) {
     std::string kept = text->substr(0, room - 1);
     kept += '\0';
-    machine.write_from_outside(numbers[0], {reinterpret_cast<const uint8_t*>(kept.data()), kept.size()},
-                               op.counts);
+    machine.write_from_outside(*machine.value(*call.getArgOperand(0)),
+                               {reinterpret_cast<const uint8_t*>(kept.data()), kept.size()}, op.counts);
   }
   machine.set(machine.cells(op.to), text->size());
 }

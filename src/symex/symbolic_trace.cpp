@@ -15,6 +15,7 @@
 #include "symex/signal_handlers.h"
 #include "symex/thread_interpreter.h"
 #include "symex/thread_signals.h"
+#include "symex/uncertain_addresses.h"
 #include "symex/unseen_blocks.h"
 
 namespace heddle {
@@ -73,7 +74,7 @@ class Pass {
   }
 
   std::vector<ThreadRun>& runs() { return runs_; }
-  std::vector<Approximation> approximations() { return approximations_.take(); }
+  ApproximationList& approximations() { return approximations_; }
 
  private:
   size_t index_of(const std::string& name) const {
@@ -169,7 +170,10 @@ class Pass {
     machine.stack_high = log.head().stack_high;
     if (input_.logs[thread].source != nullptr) machine.begin_likely();
     if (run.origin.maker != ThreadOrigin::kNone) machine.add_event(EventKind::start, nullptr);
-    if (thread == 0) forget_unwritten(machine);
+    if (thread == 0) {
+      machine.make_nowhere();
+      forget_unwritten(machine);
+    }
     for (const llvm::GlobalVariable* variable : input_.image.thread_local_variables()) {
       if (!variable->hasInitializer()) continue;
       const uint64_t at = machine.thread_pointer + input_.image.offset_of(*variable);
@@ -204,7 +208,7 @@ class Pass {
       uint64_t end = *first + 1;
       auto last = std::next(first);
       for (; last != known_.unwritten.end() && *last == end && end % 8 != 0; ++last) ++end;
-      machine.forget(*first, end - *first, "memory that nobody has written");
+      machine.forget(*first, end - *first, std::string(kNeverWritten));
       first = last;
     }
   }
@@ -281,25 +285,72 @@ std::vector<const ThreadTrace*> traces_of(std::span<const ThreadRun> runs) {
   return out;
 }
 
-SymbolicMachine::Objects pointer_targets(const ProgramImage& program, ImageBytes& image,
-                                         const SymbolicMachine::Objects& objects,
-                                         std::span<const ThreadRun> runs) {
+// Objects that may have lain at an address, of any time and thread.
+class ObjectIndex {
+ public:
+  explicit ObjectIndex(const SymbolicMachine::Objects& objects) {
+    uint64_t last = 0;
+    for (const auto& [begin, size] : objects) {
+      last = std::max(last, begin + size);
+      objects_.push_back({{begin, size}, last});
+    }
+  }
+  std::vector<TargetObject> at(uint64_t address) const {
+    std::vector<TargetObject> out;
+    auto next =
+        std::ranges::upper_bound(objects_, address, {}, [](const Each& each) { return each.object.begin; });
+    while (next != objects_.begin() && (--next)->last_end > address)
+      if (address - next->object.begin < next->object.size) out.push_back(next->object);
+    return out;
+  }
+
+ private:
+  struct Each {
+    TargetObject object;
+    uint64_t last_end;  // of those up to this one
+  };
+  std::vector<Each> objects_;
+};
+
+PointerTargets pointer_targets(const ProgramImage& program, ImageBytes& image, const ObjectIndex& objects,
+                               const ApproximationList& approximations,
+                               std::span<const ThreadTrace* const> threads) {
   constexpr uint64_t kLargest = 1 << 20;
-  const auto object_at = [&](uint64_t address) -> TargetObject {
+  const auto objects_at = [&](uint64_t address) {
+    std::vector<TargetObject> out = objects.at(address);
     if (const llvm::GlobalVariable* variable = program.variable_at(address)) {
       const llvm::DataLayout& layout = variable->getParent()->getDataLayout();
-      const uint64_t size = layout.getTypeAllocSize(variable->getValueType());
-      return {program.address_of(*variable), size <= kLargest ? size : 0};
+      out = {{program.address_of(*variable), layout.getTypeAllocSize(variable->getValueType())}};
     }
-    auto after = objects.upper_bound(address);
-    if (after == objects.begin()) return {};
-    --after;
-    return address - after->first < after->second && after->second <= kLargest
-               ? TargetObject{after->first, after->second}
-               : TargetObject{};
+    std::erase_if(out, [](const TargetObject& object) { return object.size > kLargest; });
+    return out;
   };
-  const std::vector<const ThreadTrace*> threads = traces_of(runs);
-  return PointerTargets(threads, object_at, [&](uint64_t at) { return image.word(at); }).find();
+  const auto is_elsewhere = [&program, objects_at](uint64_t address) {
+    constexpr uint64_t kLowest = uint64_t{1} << 40, kHighest = uint64_t{1} << 47;
+    return kLowest < address && address < kHighest && program.function_at(address) == nullptr &&
+           objects_at(address - 1).empty();  // the end of an object
+  };
+  return {threads,
+          {.objects_at = objects_at,
+           .initial_word = [&](uint64_t at) { return image.word(at); },
+           .is_elsewhere = is_elsewhere,
+           .is_garbage = [&](uint32_t number) { return approximations.is_garbage(number); }}};
+}
+
+// Of writes through pointers that may lead anywhere. Whether there are any.
+bool register_stray_writes(Trace& trace) {
+  bool found = false;
+  for (uint32_t t = 0; t < trace.threads.size(); ++t) {
+    std::set<uint32_t> places;
+    for (const Event& event : trace.threads[t].events)
+      if (writes_value(event.kind) && event.address_expression && event.object_size == 0 &&
+          places.insert(event.place).second) {
+        trace.approximations.push_back(
+            {.what = "a write at an address of which nothing is known", .thread = t, .place = event.place});
+        found = true;
+      }
+  }
+  return found;
 }
 
 // A text whose last byte became known to be shared goes on behind it, nobody knows how far: as much again as
@@ -345,7 +396,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     SymbolicMachine::Known next = known;
     next.blocks.clear();
     add_shared(notes, origins, next.shared);
-    bool missed = false, asked = false, guessed = false, missed_release = false;
+    bool missed = false, asked = false, asked_targets = false, guessed = false, missed_release = false;
     next.likely.clear();
     for (const ThreadRun& run : pass.runs()) {
       next.shared.add(run.machine->also_share);
@@ -355,6 +406,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       next.unwritten.insert(run.machine->unwritten.begin(), run.machine->unwritten.end());
       missed |= run.machine->misses_object();
       asked |= run.machine->asks_for_blocks();
+      asked_targets |= run.machine->asks_for_targets();
       guessed |= run.machine->asked_likely;
       if (run.machine->likely)
         add_likely_writes(run.machine->trace, static_cast<uint32_t>(&run - pass.runs().data()),
@@ -365,13 +417,29 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
       next.pointers = written_pointers(traces_of(pass.runs()), [&](uint64_t at) { return image.word(at); });
     for (const ThreadRun& run : pass.runs()) share_texts(run.machine->text_ends, known.shared, next.shared);
     sort_by_time(next.likely);
-    const SymbolicMachine::Objects targets = pointer_targets(input.image, image, next.objects, pass.runs());
-    for (const auto& [begin, size] : targets) next.shared.add(begin, size);
+    const std::vector<const ThreadTrace*> threads = traces_of(pass.runs());
+    const ObjectIndex objects(next.objects);
+    PointerTargets pointers = pointer_targets(input.image, image, objects, pass.approximations(), threads);
+    const SymbolicMachine::Objects targets = pointers.find();
+    constexpr uint64_t kOfLibrary = 64;  // bytes behind a pointer to a library's memory that are unknown
+    for (const uint64_t begin : pointers.elsewhere())
+      for (uint64_t at = begin; at < begin + kOfLibrary; ++at) {
+        next.shared.add(at, 1);
+        next.unwritten.insert(at);
+      }
+    UncertainAddresses uncertain(threads);
+    next.nowhere = std::max(next.nowhere, uncertain.nowhere());
+    for (const auto& [begin, size] : targets) {
+      next.shared.add(begin, size);
+      next.largest_target = std::max(next.largest_target, size);
+    }
     constexpr unsigned kMostGuesses = 6;  // passes: guesses need not come to rest
     const bool more = (guessed && statistics.passes < kMostGuesses && next.likely != known.likely) ||
                       next.shared.count() != known.shared.count() || next.releases != known.releases ||
                       next.pointers != known.pointers || next.unwritten.size() != known.unwritten.size() ||
-                      (missed && next.objects != known.objects) || (asked && next.blocks != known.blocks);
+                      (missed && next.objects != known.objects) || (asked && next.blocks != known.blocks) ||
+                      (asked_targets && next.largest_target != known.largest_target) ||
+                      next.nowhere != known.nowhere;
     if (more && statistics.passes < options.most_passes) {
       known = std::move(next);
       continue;
@@ -416,7 +484,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
               source_place(input.program.instruction(InstructionId(place.instruction))).text();
       trace.threads.push_back(std::move(machine.trace));
     }
-    trace.approximations = pass.approximations();
+    trace.approximations = pass.approximations().take();
     // A thread that was interpreted twice has had places behind its end.
     for (Approximation& each : trace.approximations)
       if (each.place >= trace.threads[each.thread].places.size()) each.place = 0;
@@ -427,9 +495,11 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     // A path that is not of a log comes without values: what stands for them was assumed.
     const bool assumed =
         std::ranges::any_of(input.logs, [](const auto& each) { return each.source != nullptr; });
-    const bool astray =
+    bool astray =
         std::ranges::any_of(pass.runs(), [](const ThreadRun& run) { return run.machine->wrote_anywhere; });
+    if (!pointers.is_complete()) astray |= register_stray_writes(trace);
     trace.exact = !more && statistics.mismatches == 0 && !assumed && !astray;
+    uncertain.lead_nowhere(trace);
     forget_signals_from_outside(trace);
     forget_posts_of_handlers(handlers, trace);
     forget_unseen_blocks(

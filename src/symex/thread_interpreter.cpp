@@ -323,8 +323,14 @@ void ThreadInterpreter::synchronises(const llvm::CallBase& call, const SyncEntry
 
 void ThreadInterpreter::calls_outside(const llvm::CallBase& call, uint64_t target) {
   if (!stand_at(call, Stop::call)) return;
-  Cell cell = *machine_.get(next_op().a);
-  if (cell.expression) machine_.must_be(Constraint::Kind::target, &cell, 64, target);
+  const Cell cell = *machine_.get(next_op().a);
+  if (cell.expression) {
+    // Or a function of a library by our address, of which nobody knows whether it is this one.
+    ExprPool& pool = machine_.pool();
+    const Expr same = pool.binary(ExprOp::eq, cell.expression, pool.constant(target, 64));
+    const Expr ours = ProgramImage::is_made_up(pool, cell.expression);
+    machine_.add_constraint(Constraint::Kind::target, pool.binary(ExprOp::bit_or, same, ours));
+  }
   if (!call.isMustTailCall()) return;
   machine_.set_unknown(next_op(), "the result of a call that is the last of its function");
   ++machine_.top().next;
@@ -450,14 +456,19 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
   if (plan.info.callee->getName() == "__cxa_allocate_exception") {
     if (const auto size = argument(call, 0)) new_exception(machine_, *entry.result, *size);
   } else if (effects->allocation == AllocationKind::allocate) {
-    if (const auto size = amount(call, effects->allocation_size)) machine_.allocate_block(*entry.result, *size);
+    machine_.allocate_block(*entry.result, amount(call, effects->allocation_size));
     if (plan.info.callee != nullptr && plan.info.callee->getName() == "calloc")
       if (const auto size = amount(call, effects->allocation_size))
         machine_.write_from_outside(*entry.result, std::vector<uint8_t>(*size), false);
   } else if (effects->allocation == AllocationKind::reallocate) {
     const auto size = amount(call, effects->allocation_size);
     const auto old = argument(call, effects->allocation_pointer);
-    if (!size || !old) return;
+    if (!size || !old) {
+      machine_.allocate_block(*entry.result, size);
+      machine_.forget_behind({*entry.result, {}});
+      machine_.misses_release = true;
+      return;
+    }
     if (*old != 0 && *old != *entry.result) {
       const uint64_t largest = machine_.block_sizes(*old).largest;
       const uint64_t count = largest != 0 ? std::min(*size, largest) : *size;
@@ -480,18 +491,19 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
   if (!active() || machine_.frames.empty()) return;
   const CallPlan& plan = machine_.code.plan().call(call);
   size_t number = 0;
-  std::optional<uint64_t> at;
+  const Cell* at = nullptr;
   for (const WrittenRange& each : plan.ranges) {
     const bool variadic = each.effect->place.argument == Place::kVariadic;
     const size_t count = variadic ? call.arg_size() - call.getFunctionType()->getNumParams() : 1;
     if (range < number + count) {
-      at = argument(call, variadic ? static_cast<int>(call.getFunctionType()->getNumParams() + range - number)
-                                   : each.effect->place.argument);
+      const size_t argument = variadic ? call.getFunctionType()->getNumParams() + range - number
+                                       : static_cast<size_t>(each.effect->place.argument);
+      if (argument < call.arg_size()) at = machine_.value(*call.getArgOperand(static_cast<unsigned>(argument)));
       break;
     }
     number += count;
   }
-  if (!at || *at == 0 || bytes.count == 0) return;
+  if (at == nullptr || (!at->expression && at->bits == 0) || bytes.count == 0) return;
   machine_.at(&call);
   const bool counts = machine_.code.counts(call);
   if (!bytes.file) {
@@ -500,7 +512,8 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
   } else if (const auto content = around_.read_file(*bytes.file, bytes.file_offset, bytes.count)) {
     machine_.write_from_outside(*at, *content, counts);
   } else {
-    machine_.forget(*at, bytes.count, "a file that was not kept");
+    if (at->expression) return machine_.forget_behind(*at, bytes.count);
+    machine_.forget(at->bits, bytes.count, "a file that was not kept");
   }
 }
 
