@@ -7,7 +7,8 @@
 // The recording was made by the variant record-order, which writes down every access beside each log
 // (abi/order.h). Between accesses, synchronisation stands where its clock stamps say; what a stamp leaves open
 // (an event that waits is stamped when it came back) is decided by what is possible: what lets others go on
-// comes as early as it can, what waits for others as late as it can.
+// comes as early as it can, what waits for others as late as it can. A release is done somewhere between the
+// beginning and the end of its call: it comes later where a failed try shows that it was not done yet.
 //
 // Races do not make the order doubtful: the runtime of that variant lets one thread at a time do an access,
 // from its hook to the next hook, so what is logged as the order of two accesses is their order, and a value
@@ -23,6 +24,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "abi/control.h"
 #include "abi/order.h"
@@ -120,6 +122,20 @@ class Oracle {
 
   // Carries the trace out. What went wrong, for people; empty: nothing.
   std::string run() {
+    std::string problem = try_to_run();
+    while (!problem.empty() && put_off_release()) problem = try_to_run();
+    return problem;
+  }
+
+  bool verbose = false;  // prints the events in their order
+  uint64_t events = 0, values = 0, undecided = 0, lost = 0;
+
+ private:
+  std::string try_to_run() {
+    events = values = undecided = lost = 0;
+    problem_.clear();
+    done_.clear();
+    refused_tries_.clear();
     TraceExecution execution(
         trace_, MemoryModel::sc,
         [this](uint32_t t, uint32_t e, std::span<const uint64_t> read, std::span<const uint64_t> written,
@@ -128,10 +144,20 @@ class Oracle {
       if (verbose)
         fmt::print("{} {}: {}\n", times_[item->thread][item->event], trace_.threads[item->thread].name,
                    event_text(trace_, item->thread, item->event));
-      if (const std::optional<Evaluation> wrong = execution.perform(*item)) return wrong->text(trace_);
-      ++events;
-      if (!problem_.empty()) return problem_;
+      if (const std::optional<Evaluation> wrong = execution.perform(*item)) {
+        problem_ = wrong->text(trace_);
+      } else {
+        ++events;
+        done_.push_back(*item);
+      }
+      if (!problem_.empty()) break;
     }
+    for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
+      const OrderItem item{.thread = t, .event = execution.next_event(t)};
+      if (item.event < ends_[t] && is_failed_try(event(t, item.event).kind) && execution.refusal(item))
+        refused_tries_.push_back(item);
+    }
+    if (!problem_.empty()) return problem_;
     std::string stuck;
     for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
       if (execution.next_event(t) == ends_[t]) continue;
@@ -144,10 +170,42 @@ class Oracle {
     return end.kind == Evaluation::Kind::holds ? "" : end.text(trace_);
   }
 
-  bool verbose = false;  // prints the events in their order
-  uint64_t events = 0, values = 0, undecided = 0, lost = 0;
+  // The object that it lets go of, if it does.
+  static std::optional<uint64_t> released_by(const Event& e) {
+    switch (e.kind) {
+      case EventKind::unlock:
+      case EventKind::read_unlock:
+      case EventKind::write_unlock:
+      case EventKind::semaphore_post:
+        return e.address;
+      case EventKind::wait_begin:
+        return e.second;
+      default:
+        return std::nullopt;
+    }
+  }
 
- private:
+  // A try failed though the object had been let go of: the call that did so had begun, and had not yet done it.
+  bool put_off_release() {
+    for (const OrderItem& tried : refused_tries_) {
+      const Event& failed = event(tried.thread, tried.event);
+      for (size_t i = done_.size(); i-- > 0;) {
+        const Event& release = event(done_[i].thread, done_[i].event);
+        if (done_[i].thread == tried.thread || released_by(release) != failed.address) continue;
+        if (release.tsc_high != 0 && release.tsc_high + kTogether < failed.tsc_low) break;
+        return put_off_[{done_[i].thread, done_[i].event}].insert({tried.thread, tried.event}).second;
+      }
+    }
+    return false;
+  }
+
+  bool is_put_off(const OrderItem& item, const TraceExecution& execution) const {
+    const auto found = put_off_.find({item.thread, item.event});
+    return found != put_off_.end() && std::ranges::any_of(found->second, [&](const auto& tried) {
+             return execution.next_event(tried.first) <= tried.second;
+           });
+  }
+
   const Event& event(uint32_t thread, uint32_t number) const { return trace_.threads[thread].events[number]; }
 
   const heddle_order_entry* entry_of(uint32_t thread, uint32_t number) const {
@@ -215,7 +273,7 @@ class Oracle {
     std::optional<OrderItem> first;
     for (const auto& [time, t] : waiting) {
       const OrderItem item{.thread = t, .event = execution.next_event(t)};
-      if (execution.refusal(item)) continue;
+      if (execution.refusal(item) || is_put_off(item, execution)) continue;
       first = item;
       break;
     }
@@ -233,6 +291,9 @@ class Oracle {
   void compare(uint32_t thread, uint32_t number, std::span<const uint64_t> read,
                std::span<const uint64_t> written, bool certain) {
     const Event& e = event(thread, number);
+    if (verbose)
+      fmt::print("    read {:x}, wrote {:x}{}\n", fmt::join(read, " "), fmt::join(written, " "),
+                 certain ? "" : " (not certain)");
     if (!access_of(e.kind) || !problem_.empty() || e.occurrence == 0) return;
     const std::string where =
         fmt::format("thread {} event {} ({})", trace_.threads[thread].name, number,
@@ -271,6 +332,9 @@ class Oracle {
   std::vector<HappenedAccesses> accesses_;
   std::vector<std::vector<uint64_t>> times_;  // growing, by thread
   std::vector<uint32_t> ends_;                // how many of a thread's events happened
+  std::vector<OrderItem> done_, refused_tries_;
+  using Ref = std::pair<uint32_t, uint32_t>;  // thread and event
+  std::map<Ref, std::set<Ref>> put_off_;      // releases: the failed tries before them
   std::string problem_;
 };
 
