@@ -9,6 +9,7 @@
 
 #include "solve/carried_state.h"
 #include "solve/problem.h"
+#include "trace/evaluator.h"
 
 namespace heddle {
 
