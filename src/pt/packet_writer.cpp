@@ -116,6 +116,7 @@ void PacketWriter::flush(uint64_t tsc) {
 
 void PacketWriter::synchronise(uint64_t tsc, uint64_t ip) {
   flush(tsc);
+  if (started_) tell_time(tsc);  // the group's time stamp must not hide cycles from who measures their rate
   started_ = true;
   last_ip_ = 0;
   pt_packet out{};
