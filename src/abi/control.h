@@ -153,7 +153,7 @@ struct heddle_event {
   uint64_t size;
   uint64_t value;  /* up to 8 bytes as a number, else their hash; update: before; synchronisation: of mutexes
                       and read-write locks the kind, of semaphores and barriers the count, when it is done */
-  uint64_t after;  /* update: after; synchronisation: result */
+  uint64_t after;  /* update: after; write: what was in memory before; synchronisation: result */
   uint64_t second; /* synchronisation: address of the second object; of who joins, the thread */
 };
 

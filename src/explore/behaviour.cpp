@@ -202,6 +202,20 @@ Behaviour::Round Behaviour::steps_of_round(NodeId at) const {
   return out;
 }
 
+bool Behaviour::knows_whether_waits(NodeId at) const {
+  const Round round = last_round(at);
+  for (size_t i = 0; i < kRoundsOfWaiting * round.size(); ++i) {
+    const auto& [operation, input] = round[i % round.size()];
+    const Node& node = nodes_[at];
+    if (node.state == State::unknown) return false;
+    if (node.state != State::goes_on || node.operation != operation) return true;  // it has left the loop
+    const Edge* next = edge(at, input);
+    if (next == nullptr) return false;
+    at = next->to;
+  }
+  return true;
+}
+
 void Behaviour::note_waiting(NodeId at) {
   const Round round = last_round(at);
   std::vector<NodeId> way = {at};

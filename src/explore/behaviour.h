@@ -119,6 +119,7 @@ class Behaviour {
   Round steps_of_round(NodeId at) const;  // of one that counts, too
   // After a run in which the thread went on alone from there: does it go round for ever, as far as is known?
   void note_waiting(NodeId at);
+  bool knows_whether_waits(NodeId at) const;  // without such a run
   // A loop that sleeps, or whose waits run out of time, waits.
   static bool has_times(const Round& round);
   void note_waits(NodeId at) { nodes_[at].waiting = Node::Waiting::yes; }

@@ -115,8 +115,16 @@ std::vector<Seed> Closure::seeds(const MachineState& start, std::span<const Acti
     const auto local = std::ranges::find_if(actions, [&](const Action& action) {
       return !action.timeout && meaning_of(place, action) == Meaning::follows && is_local(place, action);
     });
-    // A thread that may run out of time has another choice.
-    if (local != actions.end() && !machine_.may_time_out(place.state, local->thread)) actions = {*local};
+    // A thread that may run out of time has another choice. Who leaves here is a seed all the same: nothing is
+    // known of what it does next, and the same state behind the step may be known by a way that needs more
+    // before it (a store that became visible by itself, or because the buffer was emptied).
+    if (local != actions.end() && !machine_.may_time_out(place.state, local->thread)) {
+      std::iter_swap(actions.begin(), local);
+      actions.erase(
+          std::remove_if(actions.begin() + 1, actions.end(),
+                         [&](const Action& action) { return meaning_of(place, action) == Meaning::follows; }),
+          actions.end());
+    }
     for (const Action& action : actions) {
       const Meaning meaning = meaning_of(place, action);
       const uint64_t bit = uint64_t{1} << action.thread % 64;

@@ -242,16 +242,16 @@ void Exploration::note_failure(Execution run) {
 
 // ---- states
 
-bool Exploration::has_open_loop(const MachineState& state) const {
+std::optional<uint32_t> Exploration::open_loop(const MachineState& state) const {
   for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
     const ThreadState& thread = state.threads[t];
     if (!thread.there || thread.over) continue;
     const Behaviour::Node& node = behaviour_.node(thread.node);
     if (node.waiting == Behaviour::Node::Waiting::unknown && node.rounds >= kRoundsOfSpinning &&
         machine_.goes_round(state, t))
-      return true;
+      return t;
   }
-  return false;
+  return std::nullopt;
 }
 
 Result<void> Exploration::look_at_loops(const MachineState& state, std::span<const Action> path) {
@@ -266,9 +266,13 @@ Result<void> Exploration::look_at_loops(const MachineState& state, std::span<con
       behaviour_.note_waits(thread.node);
       continue;
     }
-    HEDDLE_TRY(execute(path, Step::run(ThreadIndex(t), uint64_t{kRoundsOfWaiting} * node.round)));
+    const bool is_known = behaviour_.knows_whether_waits(thread.node);
+    if (!is_known)
+      HEDDLE_TRY(execute(path, Step::run(ThreadIndex(t), uint64_t{kRoundsOfWaiting} * node.round)));
     if (over_ || behaviour_.shared() != shared) return {};
     behaviour_.note_waiting(thread.node);  // nothing was learned if the thread left the loop to wait otherwise
+    if (!is_known && last_.complete && behaviour_.node(thread.node).waiting == Behaviour::Node::Waiting::no)
+      note_run();
   }
   return {};
 }

@@ -35,7 +35,10 @@ class Exploration {
 
   // Loops that threads go round in this state, behind the path: do they wait? May execute.
   Result<void> look_at_loops(const MachineState& state, std::span<const Action> path);
-  bool has_open_loop(const MachineState& state) const;
+  virtual void note_run() {
+  }  // last() was executed for that, and is a run like any other: the loop does not wait
+  std::optional<uint32_t> open_loop(const MachineState& state) const;  // a thread that goes round in such a one
+  bool has_open_loop(const MachineState& state) const { return open_loop(state).has_value(); }
   // What was learned since this was asked last, for other processes; and the same in such a process. Nothing
   // where nobody keeps it.
   void keep_lessons() { keeps_lessons_ = true; }

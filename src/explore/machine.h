@@ -21,7 +21,8 @@
 //
 // What uses memory that was freed is never known beforehand: it is to be executed, and fails.
 //
-// Memory that nobody has written is as the first run found it: known only where a run has read it.
+// Memory that nobody has written is as the first run found it: known where a run has read it, or was about to
+// write it.
 #pragma once
 
 #include <algorithm>
@@ -172,6 +173,7 @@ class OperationalMachine {
   bool is_opaque(const Operation& operation) const;   // a library knows what it does to its object
   bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
   bool uses_freed(const MachineState& state, const Operation& operation) const;
+  void learn_initial(const MachineState& state, const Piece& piece, uint64_t but);
   bool agrees(const MachineState& state, uint32_t thread, const Piece& piece);
   std::string learn_sync(const MachineState& state, uint32_t thread, const Operation& operation,
                          const heddle_event& event, uint64_t& in);

@@ -151,16 +151,29 @@ std::string OperationalMachine::pending(const MachineState& state, const heddle_
   return learn_operation(state.threads[thread].node, event, numbers);
 }
 
+// What memory holds that nobody has written yet.
+void OperationalMachine::learn_initial(const MachineState& state, const Piece& piece, uint64_t but) {
+  const uint64_t base = piece.address & ~uint64_t{7};
+  const unsigned shift = 8 * (piece.address - base);
+  uint64_t fresh = mask_of(piece.size) << shift & ~but;
+  if (const Word* written = state.memory.find(base)) fresh &= ~written->known;
+  const Word* word = initial_.find(base);
+  if (word != nullptr) fresh &= ~word->known;
+  if (fresh == 0) return;
+  Word& learned = initial_.get(base);
+  learned.value |= piece.value << shift & fresh;
+  learned.known |= fresh;
+}
+
 // What is in memory must be what was read; what nobody has written is learned.
 bool OperationalMachine::agrees(const MachineState& state, uint32_t thread, const Piece& piece) {
   if (behaviour_.is_private(piece.address)) return true;
   if (const std::optional<uint64_t> expected = load(state, thread, piece.address, piece.size))
     return *expected == piece.value;
-  Word& word = initial_.get(piece.address & ~uint64_t{7});
-  const unsigned shift = 8 * (piece.address % 8);
-  const uint64_t fresh = mask_of(piece.size) << shift & ~word.known;
-  word.value |= piece.value << shift & fresh;
-  word.known |= fresh;
+  uint64_t buffered = 0;  // bytes of the word that are from the thread's own stores
+  for (const Store& store : state.threads[thread].buffer)
+    if (store.address / 8 == piece.address / 8) buffered |= mask_of(store.size) << 8 * (store.address % 8);
+  learn_initial(state, piece, buffered);
   return load(state, thread, piece.address, piece.size) == piece.value;
 }
 
@@ -219,6 +232,8 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
     if (!agrees(state, thread, {.address = operation.address, .size = operation.size, .value = event.value}))
       return other(operation.address);
   } else {
+    if (operation.kind == HEDDLE_EVENT_write && !behaviour_.is_private(operation.address))
+      learn_initial(state, {.address = operation.address, .size = operation.size, .value = event.after}, 0);
     edge.input = operation.is_sync() ? event.after : 0;
     if (std::string why = learn_sync(state, thread, operation, event, edge.input); !why.empty()) return why;
     const std::optional<uint64_t> expected = input(state, thread, operation);

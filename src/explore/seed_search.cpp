@@ -38,27 +38,50 @@ class SeedSearch : public UnitSearch {
  private:
   using Path = std::vector<Action>;
 
+  // Where memory turns out to be used by several threads that only one seemed to use, seeds were found without
+  // it, and all begins anew; runs that are known are not executed again (se-mcr).
   Result<void> search() override {
-    HEDDLE_TRY(options().resume.empty() ? begin() : resume());
-    HEDDLE_TRY(carry_out_all());
+    if (options().jobs > 1 || !options().journal.empty() || !options().resume.empty()) keep_lessons();
+    bool resumes = !options().resume.empty();
+    HEDDLE_TRY(resumes ? resume(resumes) : begin_journal());
+    while (!over()) {
+      if (!resumes) HEDDLE_TRY(begin_pass());
+      HEDDLE_TRY(carry_out_all());
+      if (!is_stale()) break;
+      resumes = false;
+    }
     if (!over() && !cut_by_.empty()) end(ExploreResult::End::limit, cut_by_);
     return {};
   }
 
   // ---- units
 
-  Result<void> begin() {
-    HEDDLE_TRY(begin_journal());
+  Result<void> begin_pass() {
+    clear_frontier();
+    known_.clear();
+    standing_.clear();
+    cut_by_.clear();
+    shared_ = behaviour().shared();
+    HEDDLE_TRY(write(SearchJournal::line_of_pass()));
     UnitReport nothing;
     add({}, 0, {}, nothing);
     return absorb(nothing);
   }
 
-  Result<void> resume() {
+  bool is_stale() const override { return behaviour().shared() != shared_; }
+
+  // `goes_on`: with the last pass of the journal; not, if that has to be begun anew.
+  Result<void> resume(bool& goes_on) {
     SearchJournal::Contents kept = HEDDLE_TRY(resume_journal());
+    progress().executions += kept.executions;
+    HEDDLE_TRY(learn_again(kept.lessons));
+    take_lessons();
+    goes_on = kept.passes != 0;
+    shared_ = behaviour().shared();
     std::vector<SearchUnit> again;
     for (const auto& [id, report] : kept.reports) {
       HEDDLE_TRY(count(report));
+      goes_on &= !report.stale;
       if (report.special && kept.units.contains(id)) again.push_back(kept.units.at(id));
     }
     for (auto& [id, unit] : kept.units) {
@@ -83,10 +106,12 @@ class SeedSearch : public UnitSearch {
   }
 
   Result<void> count(const UnitReport& report) override {
+    uint64_t fresh = 0;
     for (const Hash128& each : report.ends) {
       executed_.insert(each);
-      if (!note_end(each)) ++progress().redundant;
+      fresh += note_end(each);
     }
+    progress().redundant += report.executions - std::min(report.executions, fresh);
     if (!report.cut_by.empty()) cut_by_ = report.cut_by;
     return UnitSearch::count(report);
   }
@@ -101,28 +126,37 @@ class SeedSearch : public UnitSearch {
 
   Result<UnitReport> carry_out(const SearchUnit& unit) override {
     UnitReport report{.id = unit.id};
+    ran_.clear();
     const ExploreProgress before = progress();
     const size_t special = result().failures.size() + races_found();
     const Foretold run =
         options().algorithm == Algorithm::se_mcr ? foretold(unit.path) : Foretold{.path = unit.path};
     if (run.is_known) {
+      ran_.push_back(run.reads);
       HEDDLE_TRY(expand(unit.path, run.path, unit.cost, report));
     } else {
       HEDDLE_TRY(execute(run.path));
       if (!over()) {
-        report.ends.push_back(machine().inputs_hash(last().end));
-        executed_.insert(report.ends.back());
-        keep_outcome(last().end);
+        note_run();
         const Path actions = last().actions;
-        HEDDLE_TRY(expand(unit.path, actions, unit.cost, report));
+        if (!is_stale()) HEDDLE_TRY(expand(unit.path, actions, unit.cost, report));
       }
     }
+    report.ends = ran_;
     report.executions = progress().executions - before.executions;
     report.states = progress().states - before.states;
     report.solving = progress().solving - before.solving;
     report.awaits = progress().awaits;
     report.special = over() || result().failures.size() + races_found() != special;
+    report.lessons = take_lessons();
+    report.stale = is_stale();
     return report;
+  }
+
+  void note_run() override {
+    ran_.push_back(machine().inputs_hash(last().end));
+    executed_.insert(ran_.back());
+    keep_outcome(last().end);
   }
 
   // How a run along the path goes on, as far as that is known: to its end, or to the first step that nobody has
@@ -131,6 +165,7 @@ class SeedSearch : public UnitSearch {
   struct Foretold {
     Path path;
     bool is_known = false;  // all of it, and its reads are those of an earlier run
+    Hash128 reads;          // then
   };
   Foretold foretold(const Path& path) {
     Foretold out{.path = path};
@@ -149,8 +184,8 @@ class SeedSearch : public UnitSearch {
     };
     const auto waits = [](const ThreadState& thread) { return thread.there && !thread.over; };
     const bool stands = !state->exited && std::ranges::any_of(state->threads, waits);  // that is to be seen
-    out.is_known = !stands && std::ranges::none_of(state->threads, is_open) &&
-                   executed_.contains(machine().inputs_hash(*state));
+    out.reads = machine().inputs_hash(*state);
+    out.is_known = !stands && std::ranges::none_of(state->threads, is_open) && executed_.contains(out.reads);
     return out;
   }
 
@@ -172,8 +207,9 @@ class SeedSearch : public UnitSearch {
     // Loops along the run.
     MachineState state = *start;
     for (size_t i = path.size(); i <= actions.size(); ++i) {
-      if (has_open_loop(state)) HEDDLE_TRY(look_at_loops(state, std::span(actions).first(i)));
-      if (over()) return {};
+      if (options().algorithm == Algorithm::se_mcr) HEDDLE_TRY(go_round(state, std::span(actions).first(i)));
+      if (!over() && has_open_loop(state)) HEDDLE_TRY(look_at_loops(state, std::span(actions).first(i)));
+      if (over() || is_stale()) return {};
       if (i < actions.size() && machine().perform(state, actions[i]) == OperationalMachine::Step::unknown)
         break;
     }
@@ -191,6 +227,21 @@ class SeedSearch : public UnitSearch {
       const uint64_t preemptions = options().preemptions == UINT64_MAX ? 0 : preemptions_of(next);
       add(std::move(next), preemptions, seed.key, report);
     }
+    return {};
+  }
+
+  // A loop that may wait goes round once more than was seen: its reads are new then, and if it ends it does not
+  // wait.
+  Result<void> go_round(MachineState state, std::span<const Action> path) {
+    const std::optional<uint32_t> thread = open_loop(state);
+    if (!thread || behaviour().knows_whether_waits(state.threads[*thread].node)) return {};
+    Path longer(path.begin(), path.end());
+    while (machine().is_enabled(state, *thread)) {
+      longer.push_back({.thread = *thread});
+      if (machine().perform(state, longer.back()) == OperationalMachine::Step::unknown) break;
+    }
+    HEDDLE_TRY(execute(longer));
+    if (!over() && last().complete) note_run();
     return {};
   }
 
@@ -214,7 +265,7 @@ class SeedSearch : public UnitSearch {
   Result<void> add_switches(const Path& path, const Path& actions, uint64_t cost, UnitReport& report) {
     std::optional<MachineState> state = state_after(path);
     if (!state) return {};
-    for (size_t i = path.size(); i <= actions.size() && !over(); ++i) {
+    for (size_t i = path.size(); i <= actions.size() && !over() && !is_stale(); ++i) {
       if (has_open_loop(*state)) HEDDLE_TRY(look_at_loops(*state, std::span(actions).first(i)));
       for (const Action& other : all_actions(*state)) {
         if (i < actions.size() && other == actions[i]) continue;
@@ -235,7 +286,9 @@ class SeedSearch : public UnitSearch {
   std::unordered_set<Hash128> known_;     // keys of units
   std::unordered_set<Hash128> standing_;  // states in which nobody can go on
   std::unordered_set<Hash128> executed_;  // what all reads returned in runs that are known here
+  std::vector<Hash128> ran_;              // what all reads returned in runs of this unit
   std::string cut_by_;
+  uint64_t shared_ = 0;  // what was shared when the pass began
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ inline SmallProgram random_program(std::mt19937_64& random) {
   SmallProgram program;
   program.threads.resize(2 + below(2));
   const uint32_t variables = 1 + below(3);
+  bool skips = false;
   for (SmallThread& thread : program.threads) {
     // Now and then a pair of longer ones: what store buffers hold back longest.
     const uint32_t length = 1 + below(program.threads.size() > 2 ? 3 : below(8) == 0 ? 8 : 5);
@@ -42,6 +43,8 @@ inline SmallProgram random_program(std::mt19937_64& random) {
     for (uint32_t i = 0; i < length; ++i) {
       using Kind = SmallInstruction::Kind;
       SmallInstruction next{.place = below(variables), .number = 1 + below(2), .with_last = below(3) == 0};
+      // One more, which some use only where a branch was taken: at first nobody seems to share it.
+      if (below(skips ? 2 : 12) == 0) next.place = variables;
       const uint32_t dice = below(24);
       next.kind = dice < 7 ? Kind::read : dice < 14 ? Kind::write : dice < 16 ? Kind::add : Kind::fence;
       if (dice >= 17 && dice < 19) {  // two locks, in any order
@@ -53,7 +56,9 @@ inline SmallProgram random_program(std::mt19937_64& random) {
         next = {.kind = Kind::unlock, .place = held.back()};
         held.pop_back();
       }
-      if ((dice == 21 || dice == 23) && held.empty()) next = {.kind = Kind::skip_if, .number = below(3), .skipped = 1};
+      if ((dice == 21 || dice == 23) && held.empty())
+        next = {.kind = Kind::skip_if, .number = below(3), .skipped = 1};
+      skips = next.kind == Kind::skip_if;
       if (dice == 22) next = {.kind = Kind::check, .number = 1 + below(3)};
       thread.push_back(next);
     }
@@ -150,6 +155,7 @@ class SmallWorld {
       case HEDDLE_EVENT_write: {
         const SmallInstruction& instruction = code(t)[self.at];
         event.value = (instruction.number + (instruction.with_last ? self.last : 0)) & 0xffffffff;
+        if (const auto found = memory_.find(event.address); found != memory_.end()) event.after = found->second;
         self.buffer.emplace_back(event.address, event.value);
         if (model_ == MemoryModel::sc) flush_all(t);
         break;
@@ -346,9 +352,8 @@ class SmallExecutor : public Executor {
           }
           while (world.is_buffered(t, step.location->offset)) {  // full flushes: replay/executor.h
             const std::vector<size_t> possible = world.flushable(t);
-            const auto wanted = std::ranges::find(possible, step.location->offset, [&](size_t i) {
-              return world.address_in_buffer(t, i);
-            });
+            const auto wanted = std::ranges::find(possible, step.location->offset,
+                                                  [&](size_t i) { return world.address_in_buffer(t, i); });
             flush(t, wanted != possible.end() ? *wanted : 0);
             if (wanted != possible.end()) break;
           }

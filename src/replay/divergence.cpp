@@ -87,7 +87,7 @@ std::string event_text(const heddle_event& event, const Execution& run) {
 
 bool same_event(const heddle_event& a, const heddle_event& b) {
   return a.site == b.site && a.thread == b.thread && a.kind == b.kind && a.address == b.address &&
-         a.size == b.size && a.value == b.value && a.after == b.after;
+         a.size == b.size && a.value == b.value && (a.after == b.after || a.kind == HEDDLE_EVENT_write);
 }
 
 }  // namespace

@@ -256,6 +256,12 @@ static inline struct rt_thread* access_op(enum heddle_event_kind kind, const voi
   return self;
 }
 
+/* What a write is about to overwrite: heddle learns from it what memory is like before anybody writes. */
+static void keep_before(const struct rt_thread* self, uint64_t value) {
+  if (RT_LIKELY(!rt.plan.keep_events) || self->last.event >= rt.block->result.kept_events) return;
+  kept(self->last.event)->after = value;
+}
+
 static void open_access(struct rt_thread* self, enum heddle_event_kind kind, const void* at, uint64_t size,
                         uint64_t before, bool buffered, const void* frame) {
   self->last.kind = (uint8_t)kind;
@@ -296,11 +302,14 @@ static inline void* write_access(void* at, uint64_t size, uint32_t site, uint32_
   const bool release = order == HEDDLE_ORDER_release || order == HEDDLE_ORDER_acq_rel;
   if (rt.plan.memory_model == HEDDLE_MODEL_sc || order == HEDDLE_ORDER_seq_cst || size > RT_LARGEST_STORE) {
     rt_drain(self);
-    open_access(self, HEDDLE_EVENT_write, at, size, value_at(at, size), false, __builtin_frame_address(0));
+    const uint64_t before = value_at(at, size);
+    keep_before(self, before);
+    open_access(self, HEDDLE_EVENT_write, at, size, before, false, __builtin_frame_address(0));
     return at;
   }
   touch(at);
   touch((uint8_t*)at + size - 1);
+  keep_before(self, value_at(at, size));
   if (self->buffered == (rt.plan.buffer_limit != 0 ? rt.plan.buffer_limit : 64))
     rt_flush_one(self, self->oldest);
   struct rt_store* store = rt_buffer_store(self, at, size, site, release);
