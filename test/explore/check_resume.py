@@ -28,10 +28,16 @@ def start(*options, program=app):
     return subprocess.Popen(command(*options, program=program), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def failures(ended):
+    return sorted(each["failure"]["identity"] for each in ended["failures"])
+
+
 def same(what, seen, wanted):
     for key in ("verdict", "outcomes"):
         if seen[key] != wanted[key]:
             sys.exit(f"{what}: {key} is {seen[key]}, and was {wanted[key]} in peace")
+    if failures(seen) != failures(wanted):
+        sys.exit(f"{what}: failures are {failures(seen)}, and were {failures(wanted)} in peace")
 
 
 def workers_of(process):
@@ -56,33 +62,41 @@ length = time.monotonic() - began
 print(f"in peace: {peace['verdict']}, {peace['outcomes']} outcomes, {peace['executions']} executions, {length:.1f} s")
 same("two workers", result(start("--jobs", "2")), peace)
 
-# Killed three times, each time after a part of what there is to do.
-journal = os.path.join(scratch, "whole")
-same("with a journal", result(start("--jobs", "2", "--journal", journal)), peace)
-part = os.path.getsize(journal) / 8
-journal = os.path.join(scratch, "journal")
-sizes, kills = [], 0
-option = "--journal"
-while kills < 3:
-    process = start("--jobs", "2", option, journal)
-    enough = (sizes[-1] if sizes else 0) + part
-    while process.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal) > enough):
-        time.sleep(0.002)
-    if process.poll() is not None:
-        break
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    kills += 1
-    sizes.append(os.path.getsize(journal))
-    option = "--resume"
-if kills < 3:
-    sys.exit(f"it ended after {kills} kills already: the program is too small")
-with open(journal, "ab") as file:  # as if it had been killed in the middle of a line
-    file.write(b"u 99999999 1 0 a b 0*3,0:")
-ended = result(start("--jobs", "2", "--resume", journal))
-same("killed three times", ended, peace)
-print(f"killed three times (journal of {sizes} bytes): {ended['verdict']}, {ended['outcomes']} outcomes, {ended['executions']} executions")
-same("gone on with when all was done", result(start("--resume", journal)), peace)
+
+
+def killed_three_times(name, wanted, *options, program=app):
+    """Each time after a part of what there is to do."""
+    journal = os.path.join(scratch, name + "-whole")
+    same(f"{name}: with a journal", result(start("--jobs", "2", "--journal", journal, *options, program=program)), wanted)
+    part = os.path.getsize(journal) / 8
+    journal = os.path.join(scratch, name)
+    sizes = []
+    option = "--journal"
+    while len(sizes) < 3:
+        process = start("--jobs", "2", option, journal, *options, program=program)
+        enough = (sizes[-1] if sizes else 0) + part
+        while process.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal) > enough):
+            time.sleep(0.002)
+        if process.poll() is not None:
+            sys.exit(f"{name}: it ended after {len(sizes)} kills already: the program is too small")
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        sizes.append(os.path.getsize(journal))
+        option = "--resume"
+    with open(journal, "ab") as file:  # as if it had been killed in the middle of a line
+        file.write(b"u 99999999 1 0 a b 0*3,0:")
+    ended = result(start("--jobs", "2", "--resume", journal, *options, program=program))
+    same(f"{name}: killed three times", ended, wanted)
+    print(f"{name}: killed three times (journal of {sizes} bytes): {ended['verdict']}, {ended['outcomes']} outcomes, {ended['executions']} executions, "
+          f"{len(ended['failures'])} failures")
+    same(f"{name}: gone on with when all was done", result(start("--resume", journal, *options, program=program)), wanted)
+
+
+killed_three_times("safe", peace)
+all_failures = result(start("--find-all", program=broken))
+if not all_failures["failures"]:
+    sys.exit("the broken program does not fail")
+killed_three_times("find-all", all_failures, "--find-all", program=broken)
 
 # Workers die.
 process = start("--jobs", "2")
