@@ -2,7 +2,7 @@
 // objects, as src/runtime/control has them. States are plain values: copied, compared by fingerprint.
 //
 // Covered: accesses and library functions whose memory is known, the end of heap blocks; mutexes (normal,
-// recursive, error-checking), spin locks, read-write locks without preference, condition variables, barriers,
+// recursive, error-checking), spin locks, read-write locks, condition variables, barriers,
 // semaphores, futexes and what is built on them, sleeping, creation and joining of threads, once-only
 // initialisation, keys, and what <heddle.h> offers to test harnesses. What is not is named, never guessed.
 // Every run that a behaviour is learned from is carried out here too (explorer.h): where the two differ, the
@@ -74,7 +74,7 @@ struct SyncObject {
   uint32_t kind = 0;    // of a mutex: 0 normal, 1 recursive, 2 error-checking
   uint32_t holder = 0;  // thread + 1; of a lock for writing, of once: who is at it
   uint32_t count = 0;   // levels of a recursive mutex; readers; of a semaphore or barrier its count
-  uint32_t arrived = 0, round = 0;
+  uint32_t arrived = 0, round = 0;  // of a barrier; `arrived` of a lock that prefers writers: those who wait
   bool done = false;     // once
   uint64_t history = 0;  // of an object that only a library understands: what was done to it
   // Of a condition: threads that wait (thread + 1) and signals that woke nobody yet (0), in the order in which

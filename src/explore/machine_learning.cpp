@@ -7,8 +7,7 @@
 namespace heddle {
 namespace {
 
-constexpr uint64_t kPrefersWriters = 2;  // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
-constexpr uint64_t kRobust = 16;         // in the kind of a mutex
+constexpr uint64_t kRobust = 16;  // in the kind of a mutex
 
 // Counts of semaphores follow from what is done to them, but for the first.
 uint64_t output_of(const heddle_event& event) {
@@ -18,6 +17,12 @@ uint64_t output_of(const heddle_event& event) {
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_lock:
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_timedlock:
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_trylock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_rwlock_init:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_rwlock_rdlock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_rwlock_timedrdlock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_rwlock_tryrdlock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_rwlock_wrlock:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_rwlock_timedwrlock:
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_sem_init:
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_barrier_init:
       return event.value;
@@ -62,7 +67,7 @@ std::string OperationalMachine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_rwlock_wrlock:
     case HEDDLE_SYNC_rwlock_trywrlock:
     case HEDDLE_SYNC_rwlock_unlock:
-      return event.value == kPrefersWriters ? "a read-write lock that prefers writers" : "";
+      return "";
     case HEDDLE_SYNC_futex:
       return event.size == HEDDLE_PART_none ? "a futex with a bit set, or requeueing" : "";
     case HEDDLE_SYNC_cond_init:

@@ -14,6 +14,17 @@ bool can_claim(const SyncObject& mutex, uint32_t owner) {
   return mutex.holder == 0 || (mutex.holder == owner && mutex.kind != 0);
 }
 
+// Readers of a lock that prefers writers wait while writers wait (rwlock.c).
+constexpr uint32_t kPrefersWriters = 2;  // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
+
+bool is_readable(const SyncObject& lock) {
+  return lock.holder == 0 && (lock.kind != kPrefersWriters || lock.arrived == 0);
+}
+
+bool is_writable(const SyncObject& lock) {
+  return lock.holder == 0 && lock.count == 0;
+}
+
 bool is_signalled(const SyncObject& condition, uint32_t owner) {
   const auto waiter = std::ranges::find(condition.queue, owner);
   return std::find(waiter, condition.queue.end(), 0u) != condition.queue.end();
@@ -81,12 +92,13 @@ bool OperationalMachine::can_go_on(const MachineState& state, uint32_t thread) c
     case HEDDLE_SYNC_mutex_timedlock:
       return self.timed_out || can_claim(object, owner);
     case HEDDLE_SYNC_spin_lock:
+      return object.holder == 0;
     case HEDDLE_SYNC_rwlock_rdlock:
     case HEDDLE_SYNC_rwlock_timedrdlock:
-      return self.timed_out || object.holder == 0;
+      return self.timed_out || is_readable(object);
     case HEDDLE_SYNC_rwlock_wrlock:
     case HEDDLE_SYNC_rwlock_timedwrlock:
-      return self.timed_out || (object.holder == 0 && object.count == 0);
+      return self.timed_out || is_writable(object) || (object.kind == kPrefersWriters && !self.waits);
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:
       return !self.waits || (is_awake() && can_claim(object_at(state, operation.second), owner));
@@ -134,7 +146,8 @@ bool OperationalMachine::may_time_out(const MachineState& state, uint32_t thread
   if (node.state != Behaviour::State::goes_on || !node.operation.is_sync()) return false;
   if (node.operation.sync() == HEDDLE_SYNC_attribute) return node.operation.size == HEDDLE_PART_choice;
   if (!is_timed(node.operation, self.waits)) return false;
-  if (self.waits) return !self.woken && !is_signalled(object_at(state, node.operation.address), thread + 1);
+  if (self.waits && node.operation.sync() != HEDDLE_SYNC_rwlock_timedwrlock)
+    return !self.woken && !is_signalled(object_at(state, node.operation.address), thread + 1);
   return !can_go_on(state, thread);
 }
 
@@ -156,9 +169,9 @@ bool OperationalMachine::comes_in_again(const MachineState& state, uint32_t thre
     case HEDDLE_SYNC_mutex_timedlock:
       return !can_claim(object, thread + 1);
     case HEDDLE_SYNC_rwlock_timedrdlock:
-      return object.holder != 0;
+      return !is_readable(object);
     case HEDDLE_SYNC_rwlock_timedwrlock:
-      return object.holder != 0 || object.count != 0;
+      return !is_writable(object);
     case HEDDLE_SYNC_sem_timedwait:
       return object.count == 0;
     default:
@@ -188,12 +201,16 @@ std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state
     case HEDDLE_SYNC_mutex_unlock:
       return object.kind != 0 && object.holder != owner ? EPERM : 0;
     case HEDDLE_SYNC_spin_trylock:
-    case HEDDLE_SYNC_rwlock_tryrdlock:
       return object.holder == 0 ? 0 : EBUSY;
+    case HEDDLE_SYNC_rwlock_tryrdlock:
+      return is_readable(object) ? 0 : EBUSY;
     case HEDDLE_SYNC_rwlock_trywrlock:
-      return object.holder == 0 && object.count == 0 ? 0 : EBUSY;
+      return is_writable(object) ? 0 : EBUSY;
+    case HEDDLE_SYNC_rwlock_wrlock:
+    case HEDDLE_SYNC_rwlock_timedwrlock:  // of a lock that prefers writers: asked, and has to wait
+      if (self.timed_out) return ETIMEDOUT;
+      return is_writable(object) ? 0 : EBUSY;
     case HEDDLE_SYNC_rwlock_timedrdlock:
-    case HEDDLE_SYNC_rwlock_timedwrlock:
     case HEDDLE_SYNC_cond_timedwait:
       return self.timed_out ? ETIMEDOUT : 0;
     case HEDDLE_SYNC_barrier_wait:
@@ -205,9 +222,8 @@ std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state
     case HEDDLE_SYNC_sem_getvalue:
       return object.count;
     case HEDDLE_SYNC_thread_end:  // the last one goes on to end the process
-      return std::ranges::count_if(state.threads, [](const ThreadState& other) {
-               return other.there && !other.over;
-             }) == 1;
+      return std::ranges::count_if(state.threads,
+                                   [](const ThreadState& other) { return other.there && !other.over; }) == 1;
     case HEDDLE_SYNC_once:
     case HEDDLE_SYNC_guard_acquire:
       return object.holder == 0 && !object.done;
@@ -257,9 +273,11 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
       object() = {.address = operation.address, .kind = static_cast<uint32_t>(output) & kTypeMask};
       return;
     case HEDDLE_SYNC_cond_init:
-    case HEDDLE_SYNC_rwlock_init:
     case HEDDLE_SYNC_spin_init:
       object() = {.address = operation.address};
+      return;
+    case HEDDLE_SYNC_rwlock_init:
+      object() = {.address = operation.address, .kind = static_cast<uint32_t>(output)};
       return;
     case HEDDLE_SYNC_sem_init:
     case HEDDLE_SYNC_barrier_init:
@@ -319,11 +337,17 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
     case HEDDLE_SYNC_rwlock_rdlock:
     case HEDDLE_SYNC_rwlock_timedrdlock:
     case HEDDLE_SYNC_rwlock_tryrdlock:
+      object().kind = static_cast<uint32_t>(output);
       self.timed_out = false;
       if (in == 0) ++object().count;
       return;
     case HEDDLE_SYNC_rwlock_wrlock:
     case HEDDLE_SYNC_rwlock_timedwrlock:
+      object().kind = static_cast<uint32_t>(output);
+      if (self.waits) --object().arrived;
+      self.waits = in == EBUSY;
+      if (self.waits) ++object().arrived;
+      [[fallthrough]];
     case HEDDLE_SYNC_rwlock_trywrlock:
       self.timed_out = false;
       if (in == 0) object().holder = owner;

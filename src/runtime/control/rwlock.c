@@ -132,7 +132,7 @@ static int write_lock(pthread_rwlock_t* l, clockid_t clock, const struct timespe
     if (writable(l)) return take_for_writing(l, self);
     if (writes(l, self)) return rt_refused(self, EDEADLK);
     ++l->__data.__writers;
-    rt_result(self, 0);
+    rt_result(self, EBUSY); /* of this event only */
     begin_writing(kind, l, clock, time);
     rt_go(self);
     --l->__data.__writers;
