@@ -20,6 +20,7 @@
 #define HEDDLE_CONTROL_VARIABLE "HEDDLE_CONTROL" /* decimal file descriptor of the memory file */
 #define HEDDLE_CONTROL_MAX_THREADS 65535         /* threads of one execution, ended ones included */
 #define HEDDLE_CONTROL_MAX_STACK 64              /* frames kept of a failure's stack */
+#define HEDDLE_CONTROL_MARKED 2                  /* events whose stacks can be asked for */
 #define HEDDLE_CONTROL_TEXT 512                  /* bytes of a message, with its terminating zero */
 #define HEDDLE_NO_SITE 0xffffffffu               /* a place outside the program's own code */
 
@@ -202,6 +203,12 @@ struct heddle_wait { /* one per thread that waits, when everything stands still 
   uint32_t site;
 };
 
+struct heddle_stack {
+  uint32_t size;
+  uint32_t unused;
+  uint64_t frames[HEDDLE_CONTROL_MAX_STACK]; /* code addresses, innermost first */
+};
+
 struct heddle_result {
   uint32_t outcome;
   uint32_t thread; /* that failed */
@@ -228,6 +235,7 @@ struct heddle_result {
   uint64_t preemptions;
   uint64_t load_base;                       /* of the executable: addresses of code minus this are its own */
   uint64_t stack[HEDDLE_CONTROL_MAX_STACK]; /* code addresses, innermost first */
+  struct heddle_stack marked[HEDDLE_CONTROL_MARKED]; /* of plan.marked */
   char text[HEDDLE_CONTROL_TEXT];
 };
 
@@ -255,6 +263,7 @@ struct heddle_plan {
   uint32_t lenient;          /* steps that cannot be followed are left out: for schedules that were changed */
   uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
   uint32_t keep_moves;
+  uint64_t marked[HEDDLE_CONTROL_MARKED]; /* the stacks of these events, from 1, are wanted; 0: none. With keep_events */
   uint64_t stop_at_move; /* before this move, from 1, the process stands still; renewal `once` only. 0: never */
 };
 

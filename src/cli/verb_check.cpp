@@ -26,7 +26,7 @@ struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
   std::string time, shorten_time, output, report, algorithm, races;
   std::optional<uint64_t> executions, states, preemptions, depth;
-  bool find_all = false, no_shorten = false;
+  bool find_all = false, no_shorten = false, predict = false;
   unsigned jobs = 1;
   std::string journal, resume;
   std::vector<std::string> command;
@@ -64,6 +64,8 @@ std::string_view verdict(const ExploreResult& result) {
       return "not-covered";
     case ExploreResult::End::stopped:
       return verdict_word(result.last.outcome);
+    case ExploreResult::End::predicted:
+      return "predicted";
   }
   return "";
 }
@@ -90,47 +92,108 @@ std::string_view name_of(Algorithm algorithm) {
   return std::ranges::find(kAlgorithms, algorithm, &NamedAlgorithm::algorithm)->name;
 }
 
-std::string side_text(const Race& race, const RaceSide& side, const CodeNames& names) {
-  std::string locks;
-  for (const uint64_t lock : side.locks) {
-    const std::string variable = names.variable_at(lock, race.load_base);
-    locks += (locks.empty() ? ", holds " : ", ") + (variable.empty() ? fmt::format("{:#x}", lock) : variable);
-  }
-  return fmt::format("{}{} at {} by thread {}{}", side.atomic ? "atomic " : "", side.writes ? "write" : "read",
-                     place_text(names.place_of_site(side.site)), side.thread.text(),
-                     locks.empty() ? ", holds no lock" : locks);
+std::string name_of_memory(uint64_t address, uint64_t load_base, const CodeNames& names) {
+  const std::string variable = names.variable_at(address, load_base);
+  return variable.empty() ? fmt::format("{:#x}", address) : variable;
 }
 
-std::string memory_text(const Race& race, const CodeNames& names) {
-  const std::string variable = names.variable_at(race.address, race.load_base);
-  return variable.empty() ? fmt::format("{:#x}", race.address) : variable;
+std::string access_text(const RaceSide& side, const CodeNames& names) {
+  return fmt::format("{}{} at {} by thread {}", side.atomic ? "atomic " : "", side.writes ? "write" : "read",
+                     place_text(names.place_of_site(side.site)), side.thread.text());
+}
+
+std::string side_text(const RaceSide& side, uint64_t load_base, const CodeNames& names) {
+  std::string out = access_text(side, names);
+  for (size_t i = 0; i < side.locks.size(); ++i)
+    out += (i == 0 ? ", holds " : ", ") + name_of_memory(side.locks[i], load_base, names);
+  if (side.locks.empty()) out += ", holds no lock";
+  out += '\n';
+  for (size_t i = 0; i < side.stack.size(); ++i) out += fmt::format("    #{} {}\n", i, side.stack[i].text());
+  return out;
+}
+
+Json side_json(const RaceSide& side, uint64_t load_base, const CodeNames& names) {
+  Json locks = Json::array(), stack = Json::array();
+  for (const uint64_t lock : side.locks) locks.push_back(name_of_memory(lock, load_base, names));
+  for (const StackFrame& frame : side.stack)
+    stack.push_back({{"function", frame.function}, {"place", place_json(frame.place)}});
+  return {{"place", place_json(names.place_of_site(side.site))},
+          {"thread", side.thread.text()},
+          {"writes", side.writes},
+          {"atomic", side.atomic},
+          {"locks", std::move(locks)},
+          {"stack", std::move(stack)}};
 }
 
 Json races_json(const std::vector<Race>& races, const CodeNames& names) {
   Json out = Json::array();
-  for (const Race& race : races) {
-    Json sides = Json::array();
-    for (const RaceSide* side : {&race.first, &race.second}) {
-      Json locks = Json::array();
-      for (const uint64_t lock : side->locks) {
-        const std::string variable = names.variable_at(lock, race.load_base);
-        locks.push_back(variable.empty() ? fmt::format("{:#x}", lock) : variable);
-      }
-      sides.push_back({{"place", place_json(names.place_of_site(side->site))},
-                       {"thread", side->thread.text()},
-                       {"writes", side->writes},
-                       {"atomic", side->atomic},
-                       {"locks", std::move(locks)}});
-    }
-    out.push_back({{"memory", memory_text(race, names)}, {"confirmed", true}, {"sides", std::move(sides)}});
-  }
+  for (const Race& race : races)
+    out.push_back(
+        {{"memory", name_of_memory(race.address, race.load_base, names)},
+         {"confirmed", true},
+         {"sides",
+          {side_json(race.first, race.load_base, names), side_json(race.second, race.load_base, names)}}});
   return out;
 }
 
 void print_races(const std::vector<Race>& races, const CodeNames& names) {
   for (const Race& race : races)
-    fmt::print(stderr, "heddle: data race on {}\n  {}\n  {}\n", memory_text(race, names),
-               side_text(race, race.first, names), side_text(race, race.second, names));
+    fmt::print(stderr, "heddle: data race on {}\n  {}  {}", name_of_memory(race.address, race.load_base, names),
+               side_text(race.first, race.load_base, names), side_text(race.second, race.load_base, names));
+}
+
+bool has_other_side(const Prediction& prediction) {
+  return prediction.second.site != HEDDLE_NO_SITE;
+}
+
+Json predictions_json(const std::vector<Prediction>& predictions, const CodeNames& names) {
+  Json out = Json::array();
+  for (const Prediction& each : predictions) {
+    Json sides = Json::array({side_json(each.first, each.load_base, names)});
+    if (has_other_side(each)) sides.push_back(side_json(each.second, each.load_base, names));
+    Json json = {{"kind", text_of(each.kind)},
+                 {"confirmed", each.confirmed},
+                 {"memory", name_of_memory(each.address, each.load_base, names)},
+                 {"sides", std::move(sides)},
+                 {"failure", each.failure}};
+    if (each.kind == Prediction::Kind::null_dereference || each.kind == Prediction::Kind::assertion) {
+      json["value"] = each.value;
+      json["fails_at"] = place_json(names.place_of_site(each.failing));
+    }
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+// Of what is confirmed the failure, or the race, is told by itself.
+void print_predictions(const std::vector<Prediction>& predictions, const CodeNames& names) {
+  for (const Prediction& each : predictions) {
+    const std::string memory = name_of_memory(each.address, each.load_base, names);
+    const std::string first = access_text(each.first, names);
+    const std::string second = has_other_side(each) ? access_text(each.second, names) : "before all writes";
+    if (each.confirmed && each.kind == Prediction::Kind::race) continue;
+    const std::string_view how = each.confirmed ? "predicted and confirmed" : "predicted, not confirmed";
+    switch (each.kind) {
+      case Prediction::Kind::race:
+        fmt::print(stderr, "heddle: {}: data race on {}\n  {}  {}", how, memory,
+                   side_text(each.first, each.load_base, names), side_text(each.second, each.load_base, names));
+        break;
+      case Prediction::Kind::use_after_free:
+        fmt::print(stderr,
+                   "heddle: {}: use after free\n  {}\n  could come behind the free at {} by thread {}\n", how,
+                   first, place_text(names.place_of_site(each.second.site)), each.second.thread.text());
+        break;
+      case Prediction::Kind::null_dereference:
+      case Prediction::Kind::assertion:
+        fmt::print(stderr, "heddle: {}: {}{}\n  {} of {} could return {}: {}\n", how, text_of(each.kind),
+                   each.failing == HEDDLE_NO_SITE
+                       ? ""
+                       : fmt::format(" at {}", place_text(names.place_of_site(each.failing))),
+                   first, memory, each.value, second);
+        break;
+    }
+    if (!each.failure.empty()) fmt::print(stderr, "  shown by: {}\n", each.failure);
+  }
 }
 
 Json to_json(const ExploreResult& result, const std::vector<Found>& found,
@@ -156,6 +219,8 @@ Json to_json(const ExploreResult& result, const std::vector<Found>& found,
           {"workers_replaced", result.progress.replaced},
           {"solving_seconds", result.progress.solving},
           {"races", races_json(result.races, names)},
+          {"predictions", predictions_json(result.predictions, names)},
+          {"predictions_tried", result.tried},
           {"seconds", static_cast<double>(result.progress.elapsed.count()) / 1000},
           {"failures", std::move(failures)}};
 }
@@ -228,6 +293,13 @@ void print_result(const ExploreResult& result, const std::vector<Found>& found,
     case ExploreResult::End::stopped:
       fmt::print(stderr, "heddle: {}\n", unfinished_text(result.last));
       return;
+    case ExploreResult::End::predicted:
+      fmt::print(
+          stderr,
+          "heddle: undecided: nothing but single runs and what follows from them was looked at ({} tried; {})\n"
+          "  next: heddle check without --predict, which explores all interleavings\n",
+          counted(result.tried, "prediction"), counts);
+      return;
   }
 }
 
@@ -254,6 +326,14 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                  .why = "its work is not in units",
                  .next = "choose another algorithm, or leave them out",
                  .exit = ExitCode::usage};
+  if (given.predict &&
+      (!given.algorithm.empty() || given.jobs > 1 || !given.journal.empty() || !given.resume.empty()))
+    return Error{.what = "--predict explores nothing",
+                 .why = "it has no --algorithm, --jobs, --journal and --resume",
+                 .next =
+                     "leave them out, or --predict: what can be predicted is also told where an exploration "
+                     "meets a limit",
+                 .exit = ExitCode::usage};
   if (!given.journal.empty() && !given.resume.empty())
     return Error{.what = "--journal begins a journal, --resume goes on with one",
                  .next = "give one of them",
@@ -271,6 +351,10 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   HEDDLE_TRY(check_report_folder(given.report));
   options.output_sites = output_calls(setup.program->program());
   options.library_sites = library_code(setup.program->program());
+  options.own_sites = single_threaded_reads(setup.program->program());
+  const Assertions assertions(setup.program->program());
+  options.assertions = &assertions;
+  options.predict = given.predict ? ExploreOptions::Predict::only : ExploreOptions::Predict::at_limits;
   const InterruptGuard guard;
   ProgramExecutor executor(*setup.program, setup.launch);
   options.journal_head = fmt::format("heddle-check 2 {} {} {} {} {}", setup.program->program().identity(),
@@ -309,6 +393,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     print_json(to_json(result, found, assumptions(result, executor), options.algorithm, *setup.program));
   else {
     print_races(result.races, *setup.program);
+    print_predictions(result.predictions, *setup.program);
     print_result(result, found, assumptions(result, executor), common, *setup.program);
   }
   for (size_t i = 0; i < found.size() && !given.report.empty(); ++i)
@@ -332,6 +417,7 @@ void add_check(VerbSet& verbs) {
                              "  heddle check -- ./test                      under sequential consistency\n"
                              "  heddle check --memory-model tso -- ./test   with store buffers, as on x86\n"
                              "  heddle check --find-all --time 5m -- ./test\n"
+                             "  heddle check --predict -- ./large           what follows from single runs\n"
                              "  heddle check --json -- ./test\n"
                              "  heddle check --jobs 8 --journal run.journal -- ./test\n"
                              "  heddle check --jobs 8 --resume run.journal -- ./test\n"
@@ -347,6 +433,10 @@ void add_check(VerbSet& verbs) {
   verb->add_option("--races", options->races,
                    "Data races: report (default: told, no failure), fail (exit code 10) or off")
       ->check(CLI::IsMember({"report", "fail", "off"}));
+  verb->add_flag("--predict", options->predict,
+                 "Explore nothing: a few runs, and the races, null dereferences, uses after free and failing "
+                 "assertions that "
+                 "follow from them. For large programs");
   verb->add_option("--preemptions", options->preemptions,
                    "Only schedules with at most so many preemptions (not trees, dpor)");
   verb->add_option("--depth", options->depth, "Only so many steps into the program (not trees, dpor)");

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
 
 #include <algorithm>
 #include <array>
@@ -49,6 +50,15 @@ std::unordered_set<uint32_t> library_code(const Program& program) {
   for (uint32_t i = 0; i < program.instruction_count(); ++i) {
     const llvm::DebugLoc& at = program.instruction(InstructionId(i)).getDebugLoc();
     if (at && at->getFilename().contains("/include/") && at->getFilename().contains("/c++/")) out.insert(i);
+  }
+  return out;
+}
+
+std::unordered_set<uint32_t> single_threaded_reads(const Program& program) {
+  std::unordered_set<uint32_t> out;
+  for (uint32_t i = 0; i < program.instruction_count(); ++i) {
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(&program.instruction(InstructionId(i)));
+    if (load != nullptr && load->getPointerOperand()->getName() == "__libc_single_threaded") out.insert(i);
   }
   return out;
 }

@@ -252,6 +252,7 @@ const Behaviour::Round& Behaviour::known_wait(NodeId at) const {
 }
 
 bool Behaviour::is_private(uint64_t address) const {
+  if (own_.contains(resource_of_memory(address))) return true;
   const auto found = words_.find(resource_of_memory(address));
   return found != words_.end() && found->second.thread != kShared;
 }
@@ -260,6 +261,7 @@ void Behaviour::uses(const Node& node, std::vector<Use>& out) const {
   all_uses(node, out);
   std::erase_if(out, [&](const Use& use) {
     if (use.resource == resource_of_object(kAllLives)) return !main_ends_;
+    if (own_.contains(use.resource)) return true;
     const auto found = words_.find(use.resource);
     return found != words_.end() && found->second.thread != kShared;
   });
@@ -274,6 +276,7 @@ void Behaviour::note_uses(NodeId at, bool is_new) {
       add_future(at, {use}, is_new);
       continue;
     }
+    if (own_.contains(use.resource)) continue;
     note_use(thread, use.resource * kBytesOfResource, 1);  // pending operations are not noted before
     Words& word = words_.at(use.resource);
     if (word.thread == thread)
@@ -285,6 +288,7 @@ void Behaviour::note_uses(NodeId at, bool is_new) {
 
 void Behaviour::note_use(uint32_t thread, uint64_t address, uint64_t size) {
   const uint64_t first = resource_of_memory(address), last = resource_of_memory(address + size - 1);
+  if (own_.contains(first)) return;
   for (uint64_t resource = first; resource <= last; ++resource) {
     const uint64_t neighbour = resource ^ 1;  // in its word
     words_.try_emplace(resource, Words{.thread = thread}).first->second.joined |=

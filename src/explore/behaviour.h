@@ -65,6 +65,13 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
+// Resources. Memory comes first.
+inline constexpr uint64_t kFirstOfObjects = uint64_t{1} << 62;
+inline constexpr uint64_t kBytesOfResource = 4;  // neighbours of that size are not in each other's way
+constexpr uint64_t resource_of_memory(uint64_t address) {
+  return address / kBytesOfResource;
+}
+
 class Behaviour {
  public:
   // What came in once, what was done then.
@@ -140,6 +147,8 @@ class Behaviour {
   uint64_t changes() const { return changes_; }
 
   bool is_private(uint64_t address) const;
+  // Many threads use it, and yet what each of them reads follows from its own history (__libc_single_threaded).
+  void note_own(uint64_t address) { own_.insert(resource_of_memory(address)); }
   // A thread uses the memory. To be called for all of a run before any of it is added. What is used by one
   // access is all private or all shared, within a word.
   void note_use(uint32_t thread, uint64_t address, uint64_t size);
@@ -171,6 +180,7 @@ class Behaviour {
   std::vector<ThreadName> names_;
   std::unordered_map<ThreadName, uint32_t> numbers_;
   std::unordered_map<uint64_t, Words> words_;  // by resource
+  std::unordered_set<uint64_t> own_;           // note_own(): by resource
   std::vector<Round> waits_;                   // of loops that wait
   const std::unordered_set<uint32_t>* library_ = nullptr;
   std::unordered_map<NodeId, std::vector<NodeId>> retries_;  // from where edges lead back to a node
@@ -178,12 +188,6 @@ class Behaviour {
   bool main_ends_ = false;  // by pthread_exit: then who is the last to end is the one who ends the process
 };
 
-// Resources. Memory comes first.
-inline constexpr uint64_t kFirstOfObjects = uint64_t{1} << 62;
-inline constexpr uint64_t kBytesOfResource = 4;  // neighbours of that size are not in each other's way
-constexpr uint64_t resource_of_memory(uint64_t address) {
-  return address / kBytesOfResource;
-}
 inline void add_memory(std::vector<Use>& out, uint64_t address, uint64_t size, bool writes) {
   for (uint64_t each = resource_of_memory(address); each <= resource_of_memory(address + size - 1); ++each)
     out.push_back({each, writes});

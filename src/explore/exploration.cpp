@@ -20,12 +20,90 @@ Exploration::Exploration(Executor& executor, const ExploreOptions& options,
 }
 
 Result<ExploreResult> Exploration::run() {
-  HEDDLE_TRY(search());
+  using Predict = ExploreOptions::Predict;
+  if (options_.predict != Predict::only) HEDDLE_TRY(search());
   look();
   if (!over_ && !result_.failures.empty()) result_.end = ExploreResult::End::failure;
+  const bool was_cut =
+      result_.end == ExploreResult::End::limit || result_.end == ExploreResult::End::not_covered;
+  if (options_.predict == Predict::only || (options_.predict == Predict::at_limits && was_cut))
+    HEDDLE_TRY(predict());
   result_.races = races_.found();
+  if (result_.end != ExploreResult::End::interrupted) HEDDLE_TRY(find_stacks());
   result_.progress.library_retries = behaviour_.has_retries();
   return std::move(result_);
+}
+
+// ---- what follows from single runs
+
+// At a limit it takes no longer than the exploration has taken.
+Result<void> Exploration::predict() {
+  constexpr uint64_t kRuns = 4;  // one without preemptions, others as they come
+  constexpr auto kLeast = std::chrono::milliseconds(1000), kMost = std::chrono::milliseconds(30000);
+  const bool only = options_.predict == ExploreOptions::Predict::only;
+  const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
+  const Clock::time_point end =
+      Clock::now() + (only ? options_.time.value_or(std::chrono::hours(24)) : std::clamp(spent, kLeast, kMost));
+  if (only) result_.end = ExploreResult::End::predicted;
+  const auto is_over = [&] {
+    return interrupted() || Clock::now() >= end || result_.end == ExploreResult::End::failure;
+  };
+  ExecutionPlan plan{.full_flushes = true,
+                     .rules = options_.rules,
+                     .keep_schedule = true,
+                     .keep_events = true,
+                     .deadline = end};
+  const auto execute = [&](const ExecutionPlan& given) -> Result<Execution> {
+    Execution run = HEDDLE_TRY(executor_->execute(given));
+    ++result_.progress.executions;
+    if (options_.races && !run.schedule.steps.empty()) races_.look_at(run);
+    if (run.outcome == Outcome::failed) note_failure(run);
+    return run;
+  };
+  const Predictor::Means means{
+      .execute = [&](const Schedule& schedule) -> Result<Execution> {
+        ++result_.tried;
+        ExecutionPlan along = plan;
+        along.schedule = &schedule;
+        return execute(along);
+      },
+      .has_race = [&](uint32_t site, uint32_t other) { return !options_.races || races_.has(site, other); },
+      .is_over = is_over,
+      .assertions = options_.assertions};
+  for (uint64_t i = 0; i < kRuns && !is_over(); ++i) {
+    plan.strategy = i == 0 ? Strategy::nonpreemptive() : Strategy::random();
+    plan.seed = i + 1;
+    const Execution run = HEDDLE_TRY(execute(plan));
+    if (run.outcome != Outcome::passed && run.outcome != Outcome::failed) {
+      if (only && i == 0) {
+        this->end(ExploreResult::End::stopped, run.text);
+        result_.last = run;
+      }
+      return {};
+    }
+    plan.strategy = Strategy::nonpreemptive();
+    if (!is_over())
+      HEDDLE_TRY(Predictor(run, options_.rules.memory_model, means, result_.predictions).predict());
+  }
+  result_.progress.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
+  if (only && interrupted()) this->end(ExploreResult::End::interrupted, "");
+  return {};
+}
+
+// Of both sides of the races, where their runs stood.
+Result<void> Exploration::find_stacks() {
+  for (Race& race : result_.races) {
+    const Execution run =
+        HEDDLE_TRY(executor_->execute({.schedule = &race.schedule,
+                                       .rules = options_.rules,
+                                       .keep_schedule = true,
+                                       .keep_events = true,
+                                       .marked = {race.first.event + 1, race.second.event + 1}}));
+    if (run.outcome == Outcome::interrupted) return {};
+    race.first.stack = run.marked_stacks[0];
+    race.second.stack = run.marked_stacks[1];
+  }
+  return {};
 }
 
 // ---- executions
@@ -150,6 +228,9 @@ std::string Exploration::learn(const Execution& run) {
   if (!run.schedule_complete) return "a run of more steps than can be kept";
   std::vector<uint32_t> numbers;
   for (const ScheduleThread& thread : run.schedule.threads) numbers.push_back(behaviour_.thread(thread.name));
+  for (const heddle_event& each : run.kept_events)
+    if (each.kind == HEDDLE_EVENT_read && options_.own_sites.contains(each.site))
+      behaviour_.note_own(each.address);
   for (const std::vector<heddle_event>* events : {&run.kept_events, &run.event_data})
     for (const heddle_event& each : *events)
       if (each.kind < HEDDLE_EVENT_sync && each.size != 0 && each.size <= kLargestAccess &&

@@ -77,6 +77,8 @@ class Exploration {
   std::string learn_next(const MachineState& state, const Execution& run, size_t from, size_t thread,
                          const std::vector<uint32_t>& numbers);
   void note_failure(Execution run);
+  Result<void> predict();
+  Result<void> find_stacks();
 
   Executor* executor_;
   const ExploreOptions& options_;

@@ -36,6 +36,7 @@
 
 #include "base/result.h"
 #include "explore/machine.h"
+#include "explore/prediction.h"
 #include "explore/races.h"
 #include "replay/executor.h"
 
@@ -58,11 +59,15 @@ struct ExploreOptions {
   bool find_all = false;                                  // goes on behind the first failure
   std::unordered_set<uint32_t> output_sites;              // machine.h
   std::unordered_set<uint32_t> library_sites;             // code of the C++ library's headers
+  std::unordered_set<uint32_t> own_sites;                 // reads whose results follow from the thread's history
   uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
   uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not trees, dpor
   std::optional<std::chrono::milliseconds> time;
   bool keep_outcomes = false;  // ExploreResult::outcomes
   bool races = true;           // look for them
+  // What follows from single runs (prediction.h): not at all, where the exploration met a limit, instead of it.
+  enum class Predict : uint8_t { never, at_limits, only } predict = Predict::never;
+  const Assertions* assertions = nullptr;  // of the program
   // Not dpor: worker processes, each with an executor of its own; a journal (journal.h), begun or gone on with,
   // and its first line. Trees: how many states are a unit of work then.
   unsigned jobs = 1;
@@ -94,6 +99,7 @@ struct ExploreResult {
     interrupted,
     not_covered,  // why: what the machine does not have
     stopped,      // `last` says why
+    predicted,    // nothing but what follows from single runs
   };
   End end = End::all;
   std::string why;
@@ -101,7 +107,9 @@ struct ExploreResult {
   ExploreProgress progress;
   std::vector<Execution> failures;  // one for each identity
   Execution last;
-  std::vector<Race> races;         // one for each pair of places
+  std::vector<Race> races;  // one for each pair of places
+  std::vector<Prediction> predictions;
+  uint64_t tried = 0;              // executions that were to show something predicted
   std::set<std::string> outcomes;  // what all reads returned in runs that ended well
 };
 

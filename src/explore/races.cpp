@@ -1,5 +1,7 @@
 #include "explore/races.h"
 
+#include "abi/sync_kind.h"
+
 #include <algorithm>
 
 namespace heddle {
@@ -51,8 +53,10 @@ void RaceFinder::synchronise(const heddle_event& event, const Execution& run) {
       return;
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:  // both of its events: the mutex is given up and taken again
-      release(thread, event.second);
-      acquire(thread, event.second);
+      if (what_ == What::are) {
+        release(thread, event.second);
+        acquire(thread, event.second);
+      }
       acquire(thread, event.address);
       return;
     case HEDDLE_SYNC_mutex_lock:
@@ -68,12 +72,12 @@ void RaceFinder::synchronise(const heddle_event& event, const Execution& run) {
     case HEDDLE_SYNC_rwlock_timedwrlock:
       if (event.after != 0) return;
       locks_[thread].insert(event.address);
-      return acquire(thread, event.address);
+      return what_ == What::are ? acquire(thread, event.address) : void();
     case HEDDLE_SYNC_mutex_unlock:
     case HEDDLE_SYNC_spin_unlock:
     case HEDDLE_SYNC_rwlock_unlock:
       locks_[thread].erase(event.address);
-      return release(thread, event.address);
+      return what_ == What::are ? release(thread, event.address) : void();
     default:
       if (event.address == 0) return;
       acquire(thread, event.address);
@@ -81,8 +85,8 @@ void RaceFinder::synchronise(const heddle_event& event, const Execution& run) {
   }
 }
 
-void RaceFinder::access(const heddle_event& event, uint64_t address, uint64_t size, bool writes, bool atomic,
-                        const Execution& run) {
+void RaceFinder::access(const heddle_event& event, size_t number, uint64_t address, uint64_t size, bool writes,
+                        bool atomic, const Execution& run) {
   const uint32_t thread = event.thread;
   const Access now{.thread = thread,
                    .time = clocks_[thread][thread],
@@ -90,24 +94,28 @@ void RaceFinder::access(const heddle_event& event, uint64_t address, uint64_t si
                             .thread = run.schedule.threads[thread].name,
                             .writes = writes,
                             .atomic = atomic,
-                            .locks = {locks_[thread].begin(), locks_[thread].end()}}};
+                            .locks = {locks_[thread].begin(), locks_[thread].end()},
+                            .event = number}};
   for (uint64_t byte = address; byte < address + std::min(size, kLargestRange); ++byte) {
     Cell& cell = cells_[byte];
     for (const Access& before : cell.accesses) {
       const bool ordered = before.thread == thread || before.time < (before.thread < clocks_[thread].size()
                                                                          ? clocks_[thread][before.thread] + 1
                                                                          : uint64_t{1});
-      if (ordered || (!writes && !before.side.writes) || (atomic && before.side.atomic)) continue;
+      if (ordered || (!writes && !before.side.writes) || (what_ == What::are && atomic && before.side.atomic))
+        continue;
       if (!pairs_.insert(std::minmax(before.side.site, event.site)).second) continue;
       found_.push_back({.first = before.side,
                         .second = now.side,
                         .address = address,
                         .size = size,
-                        .load_base = run.load_base});
+                        .load_base = run.load_base,
+                        .schedule = what_ == What::are ? run.schedule : Schedule{}});
     }
     // Earlier accesses of the same kind by the same thread say nothing more than this one.
     std::erase_if(cell.accesses, [&](const Access& before) {
-      return before.thread == thread && before.side.writes == writes && before.side.atomic == atomic;
+      return before.thread == thread && before.side.writes == writes && before.side.atomic == atomic &&
+             (what_ == What::are || before.side.site == event.site);
     });
     cell.accesses.push_back(now);
   }
@@ -141,7 +149,7 @@ void RaceFinder::look_at(const Execution& run) {
       case HEDDLE_EVENT_update: {
         const bool reads = event.kind != HEDDLE_EVENT_write, writes = event.kind != HEDDLE_EVENT_read;
         if (atomic && reads && (has_fences_ || acquires(event.order))) acquire(event.thread, event.address);
-        access(event, event.address, event.size, writes, atomic, run);
+        access(event, i, event.address, event.size, writes, atomic, run);
         if (atomic && writes && (has_fences_ || releases(event.order))) release(event.thread, event.address);
         break;
       }
@@ -151,8 +159,8 @@ void RaceFinder::look_at(const Execution& run) {
                ++byte)
             cells_.erase(byte);
         for (size_t k = first; k < data; ++k)
-          access(event, run.event_data[k].address, run.event_data[k].size, run.event_data[k].order != 0, false,
-                 run);
+          access(event, i, run.event_data[k].address, run.event_data[k].size, run.event_data[k].order != 0,
+                 false, run);
         break;
       default:
         break;

@@ -134,6 +134,7 @@ Result<Answer> ControlMemory::read(Detail detail) const {
   heddle_result& result = answer.result;
   result.text[HEDDLE_CONTROL_TEXT - 1] = '\0';
   result.stack_size = std::min<uint32_t>(result.stack_size, HEDDLE_CONTROL_MAX_STACK);
+  for (heddle_stack& stack : result.marked) stack.size = std::min<uint32_t>(stack.size, HEDDLE_CONTROL_MAX_STACK);
   if (detail == Detail::counts) return answer;
   if (result.steps > layout_.steps_out_capacity || result.threads > HEDDLE_CONTROL_MAX_THREADS ||
       result.waits > HEDDLE_CONTROL_MAX_THREADS || result.kept_events > layout_.events_capacity ||

@@ -42,6 +42,7 @@ struct ExecutionPlan {
   bool fresh = false;          // in a process that has not run before
   bool keep_schedule = false;  // of a passing run too
   bool keep_events = false;
+  std::array<uint64_t, HEDDLE_CONTROL_MARKED> marked{};  // events, from 1, whose stacks are wanted; 0: none
   bool keep_moves = false;  // of a program that is a "follow" variant
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
@@ -84,6 +85,7 @@ struct Execution {
   std::vector<heddle_event> kept_events;
   std::vector<heddle_event> event_data;      // words moved by large events; `after`: by which of kept_events
   std::vector<heddle_event> pending_events;  // what each thread that was left would have done next
+  std::array<std::vector<StackFrame>, HEDDLE_CONTROL_MARKED> marked_stacks;  // of ExecutionPlan::marked
   std::vector<heddle_move> moves;
   bool moves_complete = true;                // false: the run made more than could be kept
   std::vector<heddle_thread_entry> created;  // the threads; with the schedule

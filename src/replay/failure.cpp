@@ -226,6 +226,14 @@ std::vector<StackFrame> stack_of(const heddle_result& result, const CodeNames& n
   return stack;
 }
 
+std::vector<StackFrame> stack_of(std::span<const uint64_t> addresses, uint64_t load_base,
+                                 const CodeNames& names) {
+  std::vector<StackFrame> stack;
+  for (const uint64_t each : addresses)
+    for (StackFrame& frame : names.frames_of(each, load_base, false)) stack.push_back(std::move(frame));
+  return stack;
+}
+
 std::optional<Failure> failure_of(const Answer& answer, const std::vector<ThreadName>& threads,
                                   const CodeNames& names) {
   const heddle_result& result = answer.result;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,7 @@ Json place_json(const std::optional<CodePlace>& place);
 
 // Frames of the program's own functions where the run stopped, innermost first.
 std::vector<StackFrame> stack_of(const heddle_result& result, const CodeNames& names);
+std::vector<StackFrame> stack_of(std::span<const uint64_t> addresses, uint64_t load_base, const CodeNames& names);
 
 // The failure that an answer tells of; nothing when its outcome is none.
 std::optional<Failure> failure_of(const Answer& answer, const std::vector<ThreadName>& threads,

@@ -114,6 +114,7 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   out.seed = plan.seed;
   out.runs = renewal == Renewal::start ? 1 : plan.runs;
   out.keep_events = plan.keep_events ? 1 : 0;
+  std::ranges::copy(plan.marked, out.marked);
   out.keep_moves = plan.keep_moves ? 1 : 0;
   out.spurious_wakeups = plan.rules.spurious_wakeups ? 1 : 0;
   out.max_events = plan.rules.max_events;
@@ -323,6 +324,8 @@ Result<Execution> ProgramExecutor::execution_of(SessionAnswer session, const Exe
     }
   }
   out.pending_events.assign(events.begin() + static_cast<ptrdiff_t>(result.kept_events), events.end());
+  for (size_t i = 0; i < out.marked_stacks.size(); ++i)
+    out.marked_stacks[i] = stack_of(std::span(result.marked[i].frames, result.marked[i].size), result.load_base, program_);
   out.moves = std::move(session.answer.moves);
   out.moves_complete = result.moves == out.moves.size();
   out.created = std::move(session.answer.threads);

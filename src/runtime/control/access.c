@@ -73,6 +73,8 @@ void rt_keep_event(struct rt_thread* self) {
   self->last.event = result->kept_events++;
   write_event(self->last.event, self);
   self->drained = false;
+  for (uint32_t i = 0; i < HEDDLE_CONTROL_MARKED; ++i)
+    if (RT_UNLIKELY(rt.events == rt.plan.marked[i])) rt_keep_stack(&result->marked[i]);
 }
 
 void rt_keep_pending(const struct rt_thread* but) {

@@ -317,6 +317,7 @@ void rt_note_move(enum heddle_move_kind kind, uint32_t id);
 void rt_settle(struct rt_thread* self); /* the value of the last access is known now */
 void rt_access_begin_execution(void);
 void rt_keep_event(struct rt_thread* self);                 /* plan.keep_events */
+void rt_keep_stack(struct heddle_stack* out);               /* failure.c: of who runs */
 void rt_keep_pending(const struct rt_thread* but);          /* at the end: what each thread would do next */
 void rt_keep_value(struct rt_thread* self, uint64_t value); /* of the event kept last; `after` of updates */
 /* Recognises spin loops; `frame` is the stack pointer: recursion makes progress. */

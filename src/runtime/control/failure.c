@@ -40,6 +40,21 @@ static _Unwind_Reason_Code frame(struct _Unwind_Context* context, void* argument
   return _URC_NO_REASON;
 }
 
+static _Unwind_Reason_Code frame_of_event(struct _Unwind_Context* context, void* argument) {
+  struct heddle_stack* stack = argument;
+  const uint64_t at = _Unwind_GetIP(context);
+  if (at == 0 || stack->size == HEDDLE_CONTROL_MAX_STACK) return _URC_END_OF_STACK;
+  stack->frames[stack->size++] = at;
+  return _URC_NO_REASON;
+}
+
+void rt_keep_stack(struct heddle_stack* out) {
+  out->size = 0;
+  rt.active = false; /* the unwinder uses locks of its own, which are no events */
+  _Unwind_Backtrace(frame_of_event, out);
+  rt.active = true;
+}
+
 /* ---- the end */
 _Noreturn void rt_finish(enum heddle_outcome outcome) {
   struct heddle_result* result = &rt.block->result;
