@@ -125,9 +125,9 @@ class Hunter {
 
 StrategyMix::Batch StrategyMix::next() {
   const auto doubled = [](uint64_t times) { return times < 10 ? uint64_t{1} << times : kLongestBatch; };
-  static const std::vector<Strategy> kRound = {Strategy::random(), Strategy::pct(2), Strategy::hold(),
-                                               Strategy::pos(),    Strategy::pct(3), Strategy::hold(),
-                                               Strategy::pct(4),   Strategy::pct(5)};
+  static const std::vector<Strategy> kRound = {Strategy::random(), Strategy::pct(2), Strategy::pos(),
+                                               Strategy::pct(3),   Strategy::pct(4), Strategy::pct(5),
+                                               Strategy::hold(),   Strategy::hold()};
   const uint64_t batch = batch_++;
   if (only_) return {*only_, doubled(batch)};
   if (batch == 0) return {Strategy::nonpreemptive(), 1};

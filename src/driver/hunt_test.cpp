@@ -61,7 +61,7 @@ TEST(StrategyMix, RoundsOfAllStrategiesDouble) {
   }
   EXPECT_EQ(names[0], "nonpreemptive");
   EXPECT_EQ(std::vector(names.begin() + 1, names.begin() + 9),
-            (std::vector<std::string>{"random", "pct:2", "hold", "pos", "pct:3", "hold", "pct:4", "pct:5"}));
+            (std::vector<std::string>{"random", "pct:2", "pos", "pct:3", "pct:4", "pct:5", "hold", "hold"}));
   EXPECT_EQ(names[9], "random");
   EXPECT_EQ(runs, (std::vector<uint64_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
   for (int i = 0; i < 1000; ++i) EXPECT_LE(mix.next().runs, 1024u);

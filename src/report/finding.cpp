@@ -19,10 +19,6 @@ constexpr size_t kMostStacks = 16;
 constexpr std::chrono::seconds kTimeForStacks(5);  // one run for each
 constexpr uint64_t kWordBytes = 8;
 
-bool is_foreign(const std::string& file) {
-  return file.empty() || file.starts_with("/usr/") || file.starts_with('<');
-}
-
 std::string kind_text(const heddle_event& event) {
   switch (event.kind) {
     case HEDDLE_EVENT_read:

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "abi/sync_kind.h"
+#include "report/sources.h"
 
 namespace heddle {
 namespace {
@@ -17,6 +18,7 @@ class Namer {
 
   void name() {
     find_local_events();
+    put_unit_first();
     find_protection();
     why_.pattern = pattern();
   }
@@ -53,12 +55,13 @@ class Namer {
   }
 
   // The data has no protection at all, and what was interrupted is no unit that the program spells out: one
-  // statement, or a thread that comes back to what it has written.
+  // statement, code of a library, or a thread that comes back to what it has written.
   bool is_plain_race() const {
     if (!why_.unprotected) return false;
     const heddle_event &first = order_.event(why_.local_first), &second = order_.event(why_.local_second);
     const auto from = names_.place_of_site(first.site), to = names_.place_of_site(second.site);
     if (from && to && from->file == to->file && from->line == to->line) return true;
+    if (from && to && is_foreign(from->file) && is_foreign(to->file)) return true;
     return first.kind == HEDDLE_EVENT_write && second.kind == HEDDLE_EVENT_read &&
            first.address == second.address;
   }
@@ -122,6 +125,17 @@ class Namer {
         why_.local_first = there.first;
         why_.local_second = back.second;
       }
+  }
+
+  void put_unit_first() {
+    const auto is_of_unit = [&](const DecisivePair& pair) {
+      return pair.first == why_.local_first || pair.second == why_.local_second;
+    };
+    std::vector<DecisivePair> others;
+    for (const DecisivePair& pair : why_.decisive)
+      if (!is_of_unit(pair)) others.push_back(pair);
+    std::erase_if(why_.decisive, [&](const DecisivePair& pair) { return !is_of_unit(pair); });
+    why_.decisive.insert(why_.decisive.end(), others.begin(), others.end());
   }
 
   void find_protection() {

@@ -66,4 +66,8 @@ std::string line_text(const std::vector<FindingSource>& sources, const CodePlace
   return begin == std::string::npos ? "" : line.substr(begin);
 }
 
+bool is_foreign(const std::string& file) {
+  return file.empty() || file.starts_with("/usr/") || file.starts_with('<');
+}
+
 }  // namespace heddle

@@ -6,10 +6,10 @@ program.
 
 The programs of test/report/programs/known, which were written after the patterns were, are always among them.
 
-A program counts when the failure that was found is the one its head names, the pattern is the one of the head, and every pair of
-HEDDLE-DECISIVE is among the decisive pairs: the first event at the first marked line, the second at the second one. An event is at a
-line when the line is that of one of the frames it is performed in. The names in known.txt are those that are right today; one of
-them that is wrong fails the test, whatever --least says.
+A program counts when, for one of three hunts, the pattern is the one of the head and every pair of HEDDLE-DECISIVE is among the
+decisive pairs: the first event at the first marked line, the second at the second one. An event is at a line when the line is that
+of one of the frames it is performed in. The names in known.txt are those that are right today; one of them that is wrong fails the
+test, whatever --least says.
 """
 import argparse
 import fnmatch
@@ -22,29 +22,22 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "test", "lit", "programs", "Inputs"))
 from check_programs import COMPILER, FLAGS, Program  # noqa: E402
 
-SEEDS = (1, 1001, 2001)  # of the first run: another failure of the same bug may come first
+SEEDS = (1, 1001, 2001)  # of the first run: another failure of the same bug, or another order that leads to it, may come first
 
 
 def run(command, folder, limit=120):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit, errors="replace")
 
 
-def hunt(program, name, folder):
-    """The schedule of the failure that the head names; that of another one of the same bug only if it does not come."""
-    found = None
-    for seed in SEEDS:
-        command = ["heddle", "hunt", "--json", "--memory-model", program.model, "--time", "40s", "--shorten-time", "5s",
-                   "--seed", str(seed), "-o", f"{name}.{seed}.heddle"]
-        if program.failure.startswith("exit:"):
-            command += ["--fail-exit-code", program.failure[5:]]
-        done = run(command + ["--", "./" + name] + program.args, folder)
-        if done.returncode != 10:
-            continue
-        kind = json.loads(done.stdout)["failure"]["kind"]
-        found = found or (f"{name}.{seed}.heddle", kind)
-        if kind == program.failure:
-            return f"{name}.{seed}.heddle", kind
-    return found
+def hunt(program, name, seed, folder):
+    """The schedule of a failure."""
+    schedule = f"{name}.{seed}.heddle"
+    command = ["heddle", "hunt", "--json", "--memory-model", program.model, "--time", "40s", "--shorten-time", "5s",
+               "--seed", str(seed), "-o", schedule]
+    if program.failure.startswith("exit:"):
+        command += ["--fail-exit-code", program.failure[5:]]
+    done = run(command + ["--", "./" + name] + program.args, folder)
+    return schedule if done.returncode == 10 else None
 
 
 def lines_of(event, file):
@@ -79,13 +72,18 @@ def examine(path, folder):
     built = run(COMPILER[program.suffix] + FLAGS[program.suffix] + ["-O1", "-g", "-pthread", path, "-o", name], folder)
     if built.returncode != 0:
         return [f"does not compile: {built.stderr}"]
-    found = hunt(program, name, folder)
-    if found is None:
-        return ["no failure found"]
-    done = run(["heddle", "report", "--json", found[0], "-o", name + ".report"], folder)
-    if done.returncode != 0:
-        return [f"report ended with {done.returncode}: {done.stderr}"]
-    return list(problems(program, json.loads(done.stdout)))
+    found = ["no failure found"]
+    for seed in SEEDS:
+        schedule = hunt(program, name, seed, folder)
+        if schedule is None:
+            continue
+        done = run(["heddle", "report", "--json", schedule, "-o", name + ".report"], folder)
+        if done.returncode != 0:
+            return [f"report ended with {done.returncode}: {done.stderr}"]
+        found = list(problems(program, json.loads(done.stdout)))
+        if not found:
+            break
+    return found
 
 
 def main():
