@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The whole way, on test/programs: record runs until one fails, reproduce that failure from the recording, replay its schedule.
 
-    check_reproduce.py [--folder F] [--level -O1] [--models sc,tso,pso] [--policy P] [--sync-order] [--runs N] [--times N] [--least N] [--jobs N] [--verbose] SCRATCH
+    check_reproduce.py [--folder F] [--level=-O1] [--models sc,tso,pso] [--policy P] [--sync-order] [--runs N] [--times N] [--least N] [--jobs N] [--verbose] SCRATCH
                        [PATTERN...]
 
 A recording is another one each time, and not every one can be reproduced yet: at least as many as --least says (default: all that fail) must be.
