@@ -2,10 +2,7 @@
 
 #include <fmt/core.h>
 #include <llvm/BinaryFormat/ELF.h>
-#include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
-#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/Object/ELFObjectFile.h>
 
 #include <algorithm>
@@ -13,13 +10,10 @@
 #include <set>
 #include <unordered_map>
 
-#include "abi/model_section.h"
 #include "base/files.h"
 #include "build/compile_module.h"
-#include "build/match_instructions.h"
 #include "build/numbered_module.h"
 #include "image/elf_file.h"
-#include "image/model_record.h"
 
 namespace heddle {
 
@@ -110,51 +104,11 @@ bool same_code(const ObjectFunction& function, std::string_view code) {
   return true;
 }
 
-// Where a function was written in the source, which linking leaves alone.
-std::string origin_of(const llvm::Function& function) {
-  const llvm::DISubprogram* scope = function.getSubprogram();
-  return scope != nullptr
-             ? fmt::format("{}:{}:{}", scope->getFilename().str(), scope->getLine(), scope->getName().str())
-             : "";
-}
-
-// A function of a translation unit in the program.
-struct Linked {
-  const llvm::Function* function = nullptr;
-  std::vector<MatchedInstruction> instructions;
-  std::vector<const llvm::BasicBlock*> blocks;  // by their numbers in the unit
-};
-using LinkedFunctions = std::unordered_map<std::string, Linked>;
-
-// A block begins with the first of its instructions that is still there.
-std::vector<const llvm::BasicBlock*> match_blocks(const llvm::Function& unit,
-                                                  const std::vector<MatchedInstruction>& matched) {
-  const std::vector<const llvm::Instruction*> from = counted_instructions(unit);
-  std::vector<const llvm::BasicBlock*> out;
-  size_t next = 0;
-  for (const llvm::BasicBlock& block : unit) {
-    const llvm::BasicBlock* found = nullptr;
-    for (; next < from.size() && from[next]->getParent() == &block; ++next)
-      if (found == nullptr && matched[next].instruction != nullptr)
-        found = matched[next].instruction->getParent();
-    out.push_back(found);
-  }
-  return out;
-}
-
 }  // namespace
 
 class CodeMapBuilder {
  public:
   CodeMapBuilder(const Program& program, const ElfFile& executable) : program_(program) {
-    for (const llvm::Function& function : program.module()) {
-      if (function.isDeclaration()) continue;
-      const llvm::StringRef name = function.getName();
-      by_name_.emplace(name.str(), &function);
-      // Linking gives local functions that meet a number.
-      if (const size_t dot = name.rfind('.'); function.hasLocalLinkage() && dot != llvm::StringRef::npos)
-        by_name_.emplace(name.substr(0, dot).str(), &function);
-    }
     for (ElfSymbol& symbol : executable.functions())
       if (symbol.size != 0) symbols_.emplace(symbol.name, std::pair(symbol.address, symbol.size));
   }
@@ -167,30 +121,19 @@ class CodeMapBuilder {
     for (const ELFSectionRef section : (*object)->sections()) {
       if ((section.getFlags() & llvm::ELF::SHF_EXECINSTR) == 0) continue;
       if (auto contents = section.getContents())
-        code_sections_.emplace(section.getAddress(), contents->str());
+        map_.sections_.emplace(section.getAddress(), contents->str());
       else
         llvm::consumeError(contents.takeError());
     }
     return {};
   }
 
-  Result<void> add_unit(const ModelRecord& record, const TranslationUnit& unit, const fs::path& folder) {
-    llvm::LLVMContext context;
-    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(record.body, unit.source), context);
-    if (!module) return Error{.what = llvm::toString(module.takeError()), .where = unit.source};
-    LinkedFunctions linked;
-    for (const llvm::Function& function : **module)
-      if (!function.isDeclaration())
-        if (Linked found = find_linked(function); found.function != nullptr)
-          linked[function.getName().str()] = std::move(found);
-    const std::vector<NumberedInstruction> numbered = number_instructions(**module);
+  Result<void> add_unit(UnitModule unit, const TranslationUnit& origin, const fs::path& folder) {
+    const std::vector<NumberedInstruction> numbered = number_instructions(*unit.module);
     const fs::path bitcode = folder / "unit.bc", object = folder / "unit.o";
-    std::string bytes;
-    llvm::raw_string_ostream stream(bytes);
-    llvm::WriteBitcodeToFile(**module, stream, /*ShouldPreserveUseListOrder=*/true);
-    HEDDLE_TRY(write_file(bitcode, bytes));
-    HEDDLE_TRY(compile_module(bitcode, unit, object));
-    return add_object(HEDDLE_TRY(read_file(object)), unit, numbered, linked);
+    HEDDLE_TRY(write_file(bitcode, unit.bitcode()));
+    HEDDLE_TRY(compile_module(bitcode, origin, object));
+    return add_object(HEDDLE_TRY(read_file(object)), origin, numbered, unit.linked);
   }
 
   CodeMap finish() {
@@ -207,35 +150,6 @@ class CodeMapBuilder {
     const std::vector<MatchedInstruction>* instructions;
   };
 
-  Linked find_linked(const llvm::Function& function) {
-    const auto [first, last] = by_name_.equal_range(function.getName().str());
-    Linked best;
-    for (auto at = first; at != last; ++at) {
-      const llvm::Function* candidate = at->second;
-      if (candidate->hasLocalLinkage() != function.hasLocalLinkage()) continue;
-      if (function.hasLocalLinkage() && taken_.contains(candidate)) continue;
-      if (best.function != nullptr &&
-          program_.id_of(*best.function).index() < program_.id_of(*candidate).index())
-        continue;
-      if (origin_of(*candidate) != origin_of(function)) continue;
-      std::vector<MatchedInstruction> matched = match_instructions(function, *candidate);
-      if (matched.empty()) continue;
-      std::vector<const llvm::BasicBlock*> blocks = match_blocks(function, matched);
-      best = {candidate, std::move(matched), std::move(blocks)};
-    }
-    if (best.function != nullptr) taken_.insert(best.function);
-    return best;
-  }
-
-  std::string_view code_at(uint64_t address, uint64_t size) const {
-    auto section = code_sections_.upper_bound(address);
-    if (section == code_sections_.begin()) return {};
-    --section;
-    const uint64_t offset = address - section->first;
-    if (offset > section->second.size() || size > section->second.size() - offset) return {};
-    return std::string_view(section->second).substr(offset, size);
-  }
-
   // The first place that nobody has taken: units, and what each of them brings, stand in the order of the link.
   std::optional<uint64_t> place_of(const ObjectFunction& function) {
     std::vector<uint64_t> addresses;
@@ -243,7 +157,8 @@ class CodeMapBuilder {
     for (auto at = first; at != last; ++at) addresses.push_back(at->second.first);
     std::ranges::sort(addresses);
     for (const uint64_t address : addresses)
-      if (!placed_.contains(address) && same_code(function, code_at(address, function.bytes.size()))) {
+      if (!placed_.contains(address) &&
+          same_code(function, map_.bytes_of({address, address + function.bytes.size()}))) {
         placed_.insert(address);
         return address;
       }
@@ -251,7 +166,8 @@ class CodeMapBuilder {
   }
 
   Result<void> add_object(const std::string& bytes, const TranslationUnit& unit,
-                          const std::vector<NumberedInstruction>& numbered, const LinkedFunctions& linked) {
+                          const std::vector<NumberedInstruction>& numbered,
+                          const std::unordered_map<std::string, LinkedFunction>& linked) {
     auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(bytes, unit.source));
     if (!file) return Error{.what = llvm::toString(file.takeError()), .where = unit.source};
     const auto* object = llvm::dyn_cast<ELF64LEObjectFile>(file->get());
@@ -311,7 +227,8 @@ class CodeMapBuilder {
       const uint64_t shift = function->address - function->offset;
       map_.rows_.push_back({{row.Address.Address + shift, next.Address.Address + shift},
                             program_.id_of(*match.instruction).value,
-                            match.replaced});
+                            match.replaced,
+                            match.ptwrite});
     }
   }
 
@@ -365,29 +282,37 @@ class CodeMapBuilder {
 
   const Program& program_;
   std::string file_;
-  std::map<uint64_t, std::string> code_sections_;
-  std::unordered_multimap<std::string, const llvm::Function*> by_name_;
   std::unordered_multimap<std::string, std::pair<uint64_t, uint64_t>> symbols_;
-  std::set<const llvm::Function*> taken_, known_;
+  std::set<const llvm::Function*> known_;
   std::set<uint64_t> placed_;
   CodeMap map_;
 };
 
-Result<CodeMap> CodeMap::make(const Program& program) {
-  const ElfFile executable = HEDDLE_TRY(ElfFile::open(program.binary()));
+Result<CodeMap> CodeMap::make(const Program& program, const PtwriteCode* ptwrite) {
+  const fs::path& file = ptwrite != nullptr ? ptwrite->executable : program.binary();
+  const ElfFile executable = HEDDLE_TRY(ElfFile::open(file));
   if (!executable.has_symbol_table())
     return Error{.what = "the executable is stripped: its code cannot be matched with the model inside",
-                 .where = program.binary(),
+                 .where = file,
                  .next = "give the file as it was linked, with its symbol table"};
-  const std::optional<std::string_view> section = executable.section(HEDDLE_SECTION_MODULE);
-  if (!section) return Error{.what = "there is no program model inside", .where = program.binary()};
-  const std::vector<ModelRecord> records = HEDDLE_TRY(decode_records(*section, program.binary().string()));
+  UnitCode units = HEDDLE_TRY(UnitCode::open(program, ptwrite != nullptr ? &ptwrite->plan : nullptr));
   CodeMapBuilder builder(program, executable);
-  HEDDLE_TRY(builder.set_text(program.binary()));
+  HEDDLE_TRY(builder.set_text(file));
   const TempFolder folder = HEDDLE_TRY(TempFolder::create());
-  for (size_t i = 0; i < records.size() && i < program.units().size(); ++i)
-    HEDDLE_TRY(builder.add_unit(records[i], program.units()[i], folder.path()));
+  for (size_t i = 0; i < units.size(); ++i) {
+    UnitModule unit = HEDDLE_TRY(units.load(i));
+    HEDDLE_TRY(builder.add_unit(std::move(unit), program.units()[i], folder.path()));
+  }
   return builder.finish();
+}
+
+std::string_view CodeMap::bytes_of(const CodeRange& range) const {
+  auto section = sections_.upper_bound(range.begin);
+  if (section == sections_.begin()) return {};
+  --section;
+  const uint64_t offset = range.begin - section->first, size = range.end - range.begin;
+  if (offset > section->second.size() || size > section->second.size() - offset) return {};
+  return std::string_view(section->second).substr(offset, size);
 }
 
 const MachineFunction* CodeMap::code_at(uint64_t address) const {
@@ -417,6 +342,11 @@ std::optional<InstructionId> CodeMap::instruction_at(uint64_t address) const {
 bool CodeMap::is_replaced_call(uint64_t address) const {
   const Row* row = row_at(address);
   return row != nullptr && row->replaced;
+}
+
+PtwriteSite CodeMap::ptwrite_at(uint64_t address) const {
+  const Row* row = row_at(address);
+  return row != nullptr ? row->ptwrite : PtwriteSite();
 }
 
 const llvm::BasicBlock* CodeMap::block_of(FunctionId function, uint32_t number) const {

@@ -13,9 +13,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "build/unit_code.h"
 #include "program/program.h"
 
 namespace heddle {
@@ -41,7 +43,8 @@ struct MachineFunction {
 class CodeMap {
  public:
   // Compiles all translation units again: about as long as their code generation took.
-  static Result<CodeMap> make(const Program& program);
+  // `ptwrite`: of that executable, in the place of the program's own.
+  static Result<CodeMap> make(const Program& program, const PtwriteCode* ptwrite = nullptr);
 
   std::optional<FunctionId> function_at(uint64_t address) const;
   const MachineFunction* code_at(uint64_t address) const;
@@ -49,6 +52,8 @@ class CodeMap {
   std::optional<InstructionId> instruction_at(uint64_t address) const;
   // A call that is none in the program: a library model stands in its place (program/library_models.h).
   bool is_replaced_call(uint64_t address) const;
+  // Code that was put in to tell this about the instruction there.
+  PtwriteSite ptwrite_at(uint64_t address) const;
   // What a block of the translation unit's function, by its number there, is in the program; null: nothing
   // says.
   const llvm::BasicBlock* block_of(FunctionId function, uint32_t number) const;
@@ -59,6 +64,8 @@ class CodeMap {
   const std::vector<ValueLocation>& locations_of(InstructionId value) const;
   const std::vector<ValueLocation>& locations_of_argument(FunctionId function, unsigned argument) const;
 
+  std::string_view bytes_of(const CodeRange& range) const;  // of the executable
+
   const std::vector<MachineFunction>& functions() const { return functions_; }  // ascending
   const std::vector<std::string>& differing() const { return differing_; }
 
@@ -68,8 +75,10 @@ class CodeMap {
     CodeRange range;
     uint32_t instruction;
     bool replaced = false;
+    PtwriteSite ptwrite;
   };
   const Row* row_at(uint64_t address) const;
+  std::map<uint64_t, std::string> sections_;  // code, by address
   std::vector<MachineFunction> functions_;
   std::vector<Row> rows_;  // ascending, without overlaps
   std::multimap<uint32_t, CodeRange> code_;

@@ -100,7 +100,7 @@ class Linker {
  private:
   Result<void> add_own_code(std::vector<std::string>& argv) {
     if (!link_.interposes) {
-      argv.push_back(link_.object);
+      argv.insert(argv.end(), link_.objects.begin(), link_.objects.end());
       argv.insert(argv.end(), link_.runtime.begin(), link_.runtime.end());
       return {};
     }
@@ -109,7 +109,7 @@ class Linker {
     argv.push_back("-Wl,--allow-multiple-definition,--push-state,--whole-archive");
     argv.insert(argv.end(), link_.runtime.begin(), link_.runtime.end());
     argv.push_back("-Wl,--pop-state");
-    argv.push_back(link_.object);
+    argv.insert(argv.end(), link_.objects.begin(), link_.objects.end());
     // Unwinding: for stacks of failures and the end of cancelled threads.
     argv.push_back("-Wl,--push-state,--no-as-needed,-Bdynamic");
     argv.push_back("-lgcc_s");

@@ -13,7 +13,7 @@ namespace heddle {
 
 struct VariantLink {
   std::filesystem::path program;               // the executable the plan is of: $ORIGIN in its run paths
-  std::filesystem::path object;                // the instrumented code
+  std::vector<std::filesystem::path> objects;  // the instrumented code
   std::vector<std::filesystem::path> runtime;  // archives that define the hooks
   // The runtime defines functions of libraries: what it has comes first, all of it is linked, and the libraries
   // find it.

@@ -1,21 +1,18 @@
 #include "build/machine_blocks.h"
 
 #include <fmt/core.h>
+#include <llvm-c/Disassembler.h>
+#include <llvm-c/Target.h>
 #include <llvm/BinaryFormat/ELF.h>
-#include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Object/ELFObjectFile.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "abi/model_section.h"
 #include "base/clang.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "build/compile_module.h"
-#include "image/elf_file.h"
-#include "image/model_record.h"
 
 namespace heddle {
 namespace {
@@ -42,23 +39,50 @@ uint32_t block_of_comment(std::string_view line) {
   return digits != 0 && (digits == name.size() || name[digits] == ' ') ? number : UINT32_MAX;
 }
 
-Result<std::string> name_blocks(const std::string& bitcode, const std::string& source) {
-  llvm::LLVMContext context;
-  auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, source), context);
-  if (!module) return Error{.what = llvm::toString(module.takeError()), .where = source};
-  for (llvm::Function& function : **module) {
+void name_blocks(llvm::Module& module) {
+  for (llvm::Function& function : module) {
     unsigned number = 0;
     for (llvm::BasicBlock& block : function) block.setName(fmt::format("{}{}", kBlockName, number++));
   }
-  std::string out;
-  llvm::raw_string_ostream stream(out);
-  llvm::WriteBitcodeToFile(**module, stream, /*ShouldPreserveUseListOrder=*/true);
-  return out;
 }
 
 struct Symbol {
   uint64_t section = 0, address = 0, size = 0;
 };
+
+// Where the instructions of a function begin.
+std::vector<uint64_t> instruction_offsets(std::string_view code) {
+  static const bool ready = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86Disassembler();
+    return true;
+  }();
+  (void)ready;
+  const LLVMDisasmContextRef disassembler =
+      LLVMCreateDisasm("x86_64-unknown-linux-gnu", nullptr, 0, nullptr, nullptr);
+  HEDDLE_CHECK(disassembler != nullptr);
+  std::vector<uint8_t> bytes(code.begin(), code.end());
+  std::vector<uint64_t> out;
+  for (size_t at = 0, size = 0; at < bytes.size(); at += size) {
+    char text[256];
+    size = LLVMDisasmInstruction(disassembler, bytes.data() + at, bytes.size() - at, at, text, sizeof text);
+    if (size == 0) break;
+    out.push_back(at);
+  }
+  LLVMDisasmDispose(disassembler);
+  return out;
+}
+
+// The assembler may choose a shorter form of an instruction than the compiler did: then places of the one are
+// places of the other by the count of instructions before them. Empty: by something else.
+std::map<uint64_t, uint64_t> same_instructions(std::string_view assembled, std::string_view code) {
+  std::map<uint64_t, uint64_t> out;
+  const std::vector<uint64_t> from = instruction_offsets(assembled), to = instruction_offsets(code);
+  if (from.size() != to.size()) return out;
+  for (size_t i = 0; i < from.size(); ++i) out[from[i]] = to[i];
+  return out;
+}
 
 Result<std::map<std::string, Symbol>> symbols_of(const std::string& object, const std::string& source) {
   auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, source));
@@ -76,6 +100,18 @@ Result<std::map<std::string, Symbol>> symbols_of(const std::string& object, cons
     if (!address) llvm::consumeError(address.takeError());
   }
   return out;
+}
+
+Result<std::string> code_of(const std::string& object, const std::string& source, const Symbol& symbol) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, source));
+  if (!file) return Error{.what = llvm::toString(file.takeError()), .where = source};
+  for (const llvm::object::SectionRef section : (*file)->sections()) {
+    if (section.getIndex() != symbol.section) continue;
+    auto contents = section.getContents();
+    if (!contents) return Error{.what = llvm::toString(contents.takeError()), .where = source};
+    return contents->substr(symbol.address, symbol.size).str();
+  }
+  return std::string();
 }
 
 Result<void> run_clang(const TranslationUnit& unit, std::vector<std::string> words) {
@@ -111,10 +147,9 @@ std::string label_machine_blocks(const std::string& assembly, std::vector<Labell
   return out;
 }
 
-Result<MachineBlocks> MachineBlocks::make(const Program& program, const CodeMap& code) {
-  const ElfFile executable = HEDDLE_TRY(ElfFile::open(program.binary()));
-  const std::vector<ModelRecord> records = HEDDLE_TRY(
-      decode_records(executable.section(HEDDLE_SECTION_MODULE).value_or(""), program.binary().string()));
+Result<MachineBlocks> MachineBlocks::make(const Program& program, const CodeMap& code,
+                                          const PtwriteCode* ptwrite) {
+  UnitCode units = HEDDLE_TRY(UnitCode::open(program, ptwrite != nullptr ? &ptwrite->plan : nullptr));
   std::map<size_t, std::map<std::string, const MachineFunction*>> wanted;  // by unit, by name there
   for (const MachineFunction& each : code.functions())
     if (const auto origin = function_origin(program.function(each.function)))
@@ -123,11 +158,13 @@ Result<MachineBlocks> MachineBlocks::make(const Program& program, const CodeMap&
   const fs::path bitcode = folder.path() / "unit.bc", assembly = folder.path() / "unit.s",
                  object = folder.path() / "unit.o";
   MachineBlocks out;
-  for (const auto& [unit_number, functions] : wanted) {
-    if (unit_number >= records.size() || unit_number >= program.units().size()) continue;
-    const TranslationUnit& unit = program.units()[unit_number];
-    const std::string named = HEDDLE_TRY(name_blocks(records[unit_number].body, unit.source));
-    HEDDLE_TRY(write_file(bitcode, named));
+  for (size_t number = 0; number < units.size(); ++number) {
+    const UnitModule module = HEDDLE_TRY(units.load(number));
+    const std::map<std::string, const MachineFunction*>& functions = wanted[number];
+    if (functions.empty()) continue;
+    const TranslationUnit& unit = program.units()[number];
+    name_blocks(*module.module);
+    HEDDLE_TRY(write_file(bitcode, module.bitcode()));
     HEDDLE_TRY(run_clang(unit, {"-fno-discard-value-names", "-Xclang", "-disable-llvm-passes", "-x", "ir", "-S",
                                 bitcode, "-o", assembly}));
     std::vector<LabelledBlock> blocks;
@@ -136,16 +173,25 @@ Result<MachineBlocks> MachineBlocks::make(const Program& program, const CodeMap&
     HEDDLE_TRY(run_clang(unit, {"-x", "assembler", "-c", assembly, "-o", object}));
     const std::string bytes = HEDDLE_TRY(read_file(object));
     const std::map<std::string, Symbol> symbols = HEDDLE_TRY(symbols_of(bytes, unit.source));
+    std::map<std::string, std::map<uint64_t, uint64_t>> other_forms;  // by function
     for (size_t i = 0; i < blocks.size(); ++i) {
       const auto function = functions.find(blocks[i].function);
       const auto symbol = symbols.find(blocks[i].function),
                  label = symbols.find(fmt::format("{}{}", kLabel, i));
       if (function == functions.end() || symbol == symbols.end() || label == symbols.end()) continue;
       const MachineFunction& there = *function->second;
-      if (label->second.section != symbol->second.section ||
-          symbol->second.size != there.range.end - there.range.begin)
-        continue;
-      MachineBlock block{.address = label->second.address - symbol->second.address + there.range.begin};
+      if (label->second.section != symbol->second.section) continue;
+      uint64_t offset = label->second.address - symbol->second.address;
+      if (symbol->second.size != there.range.end - there.range.begin) {
+        const auto [known, added] = other_forms.try_emplace(function->first);
+        if (added)
+          known->second = same_instructions(HEDDLE_TRY(code_of(bytes, unit.source, symbol->second)),
+                                            code.bytes_of(there.range));
+        const auto moved = known->second.find(offset);
+        if (moved == known->second.end()) continue;
+        offset = moved->second;
+      }
+      MachineBlock block{.address = offset + there.range.begin};
       block.block = code.block_of(there.function, blocks[i].block);
       out.blocks_[there.function.value].push_back(block);
     }

@@ -4,7 +4,8 @@
 //
 // The back end writes the block that it made each of its own from as a comment into assembly. So each module is
 // compiled once more to assembly, with numbers for names of its blocks, and assembled with a label in each of
-// these places. The labels change no code; that its size is that in the executable is checked.
+// these places. The labels change no code; that its size is that in the executable is checked, or else, where
+// the assembler has shorter forms of some instructions, that these are as many.
 //
 // A machine block belongs to at most one block of the program: what the back end split off by itself (lowered
 // selects, atomics, comparisons of memory) belongs to none, and copies (tail duplication) belong to that which
@@ -28,7 +29,9 @@ struct MachineBlock {
 
 class MachineBlocks {
  public:
-  static Result<MachineBlocks> make(const Program& program, const CodeMap& code);
+  // `ptwrite`: as of the map.
+  static Result<MachineBlocks> make(const Program& program, const CodeMap& code,
+                                    const PtwriteCode* ptwrite = nullptr);
 
   // Ascending; empty for functions that the map does not have.
   const std::vector<MachineBlock>& of(FunctionId function) const;

@@ -7,11 +7,14 @@
 
 #include <vector>
 
+#include "program/ptwrite_sites.h"
+
 namespace heddle {
 
 struct MatchedInstruction {
   const llvm::Instruction* instruction = nullptr;  // null: none
   bool replaced = false;  // it was a call, and this is the first instruction of what stands there now
+  PtwriteSite ptwrite;    // it is one that was put in, to tell this about the instruction
 };
 
 // By position among the counted instructions of the unit's function (numbered_module.h). Empty: these are not

@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "build/code_generation.h"
 #include "build/link_variant.h"
+#include "build/unit_code.h"
 #include "build/variant_cache.h"
 #include "instrument/control.h"
 #include "instrument/count_entries.h"
@@ -59,7 +60,9 @@ class LongBuild {
   std::thread thread_;
 };
 
+// Empty: it has none.
 fs::path runtime_archive(const VariantRecipe& recipe) {
+  if (recipe.runtime.empty()) return {};
   return executable_path().parent_path().parent_path() / "lib/heddle" / fmt::format("lib{}.a", recipe.runtime);
 }
 
@@ -83,20 +86,24 @@ Result<void> build(Program& program, const VariantRecipe& recipe, const fs::path
     return Error{.what = "this is a shared library; variants are made of executables",
                  .where = program.binary(),
                  .next = "give the program that uses it, linked with the library's objects"};
-  const CodeGenOptions options = code_generation_options(program.units());
-  const std::unique_ptr<llvm::Module> module = program.take_module();
-  module->setSourceFileName(HEDDLE_VARIANT_SOURCE);
-  HEDDLE_TRY(recipe.instrument(program, *module));
   const fs::path scratch = folder / "scratch";
   HEDDLE_TRY(make_folders(scratch));
-  const fs::path object = scratch / "variant.o";
-  HEDDLE_TRY(generate_object(*module, options, object));
-  HEDDLE_TRY(link_variant(*plan, {.program = program.binary(),
-                                  .object = object,
-                                  .runtime = {runtime_archive(recipe)},
-                                  .interposes = recipe.interposes,
-                                  .scratch = scratch,
-                                  .output = folder / kVariantExecutable}));
+  VariantLink link{.program = program.binary(),
+                   .interposes = recipe.interposes,
+                   .scratch = scratch,
+                   .output = folder / kVariantExecutable};
+  if (recipe.instrument == nullptr) {
+    link.objects = HEDDLE_TRY(compile_units_with_ptwrite(program, scratch));
+  } else {
+    const CodeGenOptions options = code_generation_options(program.units());
+    const std::unique_ptr<llvm::Module> module = program.take_module();
+    module->setSourceFileName(HEDDLE_VARIANT_SOURCE);
+    HEDDLE_TRY(recipe.instrument(program, *module));
+    link.objects = {scratch / "variant.o"};
+    link.runtime = {runtime_archive(recipe)};
+    HEDDLE_TRY(generate_object(*module, options, link.objects[0]));
+  }
+  HEDDLE_TRY(link_variant(*plan, link));
   std::error_code ignored;
   fs::remove_all(scratch, ignored);
   return {};
@@ -144,6 +151,8 @@ const std::vector<VariantRecipe>& variant_recipes() {
        instrument_flow, true},
       {"leap", "heddle-leap", "orders accesses by a lock for each location: a baseline for measurements",
        instrument_leap},
+      {std::string_view(kPtwriteVariant), "",
+       "the program with values in its Intel PT trace: record --mode pt --ptwrite uses it", nullptr},
   };
   return recipes;
 }

@@ -18,8 +18,9 @@ namespace heddle {
 // variant.cpp.
 struct VariantRecipe {
   std::string_view name;
-  std::string_view runtime;  // lib/heddle/lib<runtime>.a
+  std::string_view runtime;  // lib/heddle/lib<runtime>.a; empty: none
   std::string_view purpose;
+  // Null: the units get PTWRITE instructions one by one (unit_code.h).
   Result<void> (*instrument)(const Program&, llvm::Module&);
   // The runtime takes the place of library functions, also for the libraries that the program uses, and has
   // main.
@@ -27,6 +28,8 @@ struct VariantRecipe {
 };
 const std::vector<VariantRecipe>& variant_recipes();
 Result<const VariantRecipe*> find_variant(std::string_view name);
+
+inline constexpr std::string_view kPtwriteVariant = "ptwrite";
 
 struct Variant {
   std::filesystem::path executable;

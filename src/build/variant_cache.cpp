@@ -61,7 +61,7 @@ Result<VariantKey> variant_key(const fs::path& program, std::string_view variant
   Sha256 hash;
   for (const char* section : {HEDDLE_SECTION_MODULE, HEDDLE_SECTION_LINK})
     hash.update(elf.section(section).value_or(""));
-  hash.update(HEDDLE_TRY(read_file(runtime)));
+  if (!runtime.empty()) hash.update(HEDDLE_TRY(read_file(runtime)));
   // A heddle that was rebuilt may instrument in another way under the same version.
   if (Result<ElfFile> self = ElfFile::open("/proc/self/exe")) hash.update(self->build_id());
   // Code is made for this processor; a folder of variants may be shared with another machine.

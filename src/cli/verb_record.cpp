@@ -26,7 +26,7 @@ struct Options {
   uint64_t seed = 1;
   unsigned cores = 2;
   std::string buffer;
-  bool emulate = false, snapshot = false, chaos = false, no_clock = false, sync_order = false,
+  bool emulate = false, snapshot = false, ptwrite = false, chaos = false, no_clock = false, sync_order = false,
        keep_passing = false, no_inputs = false;
   bool no_sequences = false, no_locks = false;
   std::vector<std::string> command;
@@ -40,6 +40,9 @@ Result<void> set_mode(const Options& given, RecordingOptions& recording) {
     return Error{.what = "--snapshot and --buffer go with --mode pt on the hardware only",
                  .next = "add --mode pt, and leave out --emulate",
                  .exit = ExitCode::usage};
+  if (given.ptwrite && given.mode != "pt")
+    return Error{
+        .what = "--ptwrite goes with --mode pt only", .next = "add --mode pt", .exit = ExitCode::usage};
   if (given.sync_order && (given.mode != "paths" || given.no_clock))
     return Error{.what = "--sync-order goes with --mode paths only, and not with --no-clock",
                  .why = "it takes the place of the time stamps of such recordings",
@@ -180,11 +183,12 @@ Result<ExitCode> run_pt(const Options& given, const RecordRequest& request, cons
     line.show_now_and_then(fmt::format("{}: {}, {}", given.emulate ? "stepping" : "tracing",
                                        counted(state.runs, "run"), duration_text(state.elapsed)));
   };
-  HardwarePt hardware{.snapshot = given.snapshot};
+  HardwarePt hardware{.snapshot = given.snapshot, .ptwrite = given.ptwrite};
   if (!given.buffer.empty()) hardware.buffer_size = HEDDLE_TRY(parse_size(given.buffer));
-  const Result<RecordResult> result = given.emulate
-                                          ? record_emulated_pt(file, request, {.cores = given.cores}, progress)
-                                          : record_hardware_pt(file, request, hardware, progress);
+  const Result<RecordResult> result =
+      given.emulate
+          ? record_emulated_pt(file, request, {.cores = given.cores, .ptwrite = given.ptwrite}, progress)
+          : record_hardware_pt(file, request, hardware, progress);
   line.clear();
   if (!result) return result.error();
   if (common.json)
@@ -258,6 +262,8 @@ void add_record(VerbSet& verbs) {
       "  heddle record --keep-passing -o run.rec -- ./app\n"
       "  heddle record --mode pt --runs 50 -- ./app   Intel PT of the program as it is\n"
       "  heddle record --mode pt --emulate --runs 50 -- ./app   the same without the hardware, slowly\n"
+      "  heddle record --mode pt --ptwrite --runs 50 -- ./app   with values in the trace, where the way is not "
+      "enough\n"
       "  heddle record --mode core --runs 1000 --hang-timeout 10s -- ./app   a core, for heddle core\n"
       "  heddle record --mode flow -- ./app           dearer, but heddle replay REC shows the same run for "
       "certain\n"
@@ -297,6 +303,9 @@ void add_record(VerbSet& verbs) {
       "With --mode pt: make the packets by stepping the program, some thousand times slower than it is");
   verb->add_flag("--snapshot", options->snapshot,
                  "With --mode pt, for long runs: keep the last part of the trace only, taken at the end");
+  verb->add_flag("--ptwrite", options->ptwrite,
+                 "With --mode pt: run a variant that writes into the trace what addresses depend on and what "
+                 "calls give (PTWRITE; newer processors have it, --emulate needs none)");
   verb->add_option("--buffer", options->buffer,
                    "With --mode pt: trace memory of each core (64K, 64M, ...; default: perf's choice)");
   verb->add_option("--cores", options->cores, "With --emulate: how many virtual cores (default 2)")

@@ -59,6 +59,7 @@ Finding with_device(const Machine& machine) {
   if (!has_cap(machine, "psb_cyc") && !has_cap(machine, "mtc"))
     costs.push_back("time in the trace is coarse, so solve has fewer order facts");
   if (!has_cap(machine, "ip_filtering")) costs.push_back("libraries are traced too, so traces are bigger");
+  if (!has_cap(machine, "ptwrite")) found += " (record --mode pt --ptwrite needs ptwrite)";
   if (costs.empty()) return fine(found);
   return limited(found, fmt::format("record --mode pt works, but {}", fmt::join(costs, "; ")),
                  "use a newer Intel processor (Skylake or later)");

@@ -47,6 +47,17 @@ Error refusal(const Machine& machine, const std::string& messages) {
 
 }  // namespace
 
+Result<void> need_ptwrite(const Machine& machine) {
+  if (has_cap(machine, "ptwrite")) return {};
+  const Finding pt = check_intel_pt(machine);
+  return Error{.what = "--ptwrite: this processor has no PTWRITE instruction",
+               .why = fmt::format("Intel PT: {}", pt.finding),
+               .next =
+                   "leave out --ptwrite, or add --emulate; PTWRITE came with Goldmont Plus (2017), Alder Lake "
+                   "(2021) and Sapphire Rapids (2023)",
+               .exit = ExitCode::environment};
+}
+
 std::vector<std::string> perf_record_words(const Machine& machine, const HardwarePt& options,
                                            const fs::path& program, const fs::path& output) {
   // Returns are told as all other indirect branches: calls that do not return, as of exceptions, cannot
@@ -54,6 +65,7 @@ std::vector<std::string> perf_record_words(const Machine& machine, const Hardwar
   std::vector<std::string> terms = {"tsc=1", "noretcomp=1"};
   if (has_cap(machine, "psb_cyc")) terms.emplace_back("cyc=1");
   if (has_cap(machine, "mtc")) terms.emplace_back("mtc=1");
+  if (options.ptwrite) terms.emplace_back("ptw=1,fup_on_ptw=1");
   std::vector<std::string> words = {
       "perf",           "record", "-o", output, "-e", fmt::format("intel_pt/{}/u", fmt::join(terms, ",")),
       "--switch-events"};

@@ -18,7 +18,11 @@ namespace heddle {
 struct HardwarePt {
   bool snapshot = false;                // keep the last part only, taken when the program ends
   std::optional<uint64_t> buffer_size;  // of each core, bytes; nothing: perf's own choice
+  bool ptwrite = false;                 // the program has PTWRITE instructions, which go into the trace
 };
+
+// The instruction is an illegal one on processors that do not have it.
+Result<void> need_ptwrite(const Machine& machine);
 
 // What goes before the program: perf and its options. Timing packets and address filters as the machine has
 // them.

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "build/code_map.h"
 #include "build/machine_blocks.h"
+#include "build/variant.h"
 #include "pt/trace_decoder.h"
 
 namespace heddle {
@@ -63,14 +64,19 @@ ThreadNames name_threads(const PerfFile& file, uint32_t pid) {
 
 }  // namespace
 
+bool is_by_pt(const RecordingInfo& info) {
+  return info.variant == kPtVariant || info.variant == kPtwriteVariant;
+}
+
 Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program, const RecordPlan& plan,
-                              size_t arguments, const TracedEnd& end, PtInputs inputs) {
+                              size_t arguments, const TracedEnd& end, PtInputs inputs,
+                              const fs::path& ptwrite) {
   const PerfFile file = HEDDLE_TRY(read_perf_file(perf_data));
   const std::optional<uint32_t> pid =
       end.pid != 0 ? std::optional(static_cast<uint32_t>(end.pid)) : traced_process(file);
   if (!pid) return Error{.what = "the trace does not say which process it is of", .where = perf_data};
   std::error_code ignored;
-  const fs::path real = fs::canonical(program.binary(), ignored);
+  const fs::path real = fs::canonical(ptwrite.empty() ? program.binary() : ptwrite, ignored);
   const PerfMapping* mapped = nullptr;
   for (const PerfEvent& event : file.events)
     if (const auto* mapping = std::get_if<PerfMapping>(&event.what);
@@ -91,8 +97,10 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
   out.pid = *pid;
   out.gaps = decoded.gaps.size();
   out.instructions = decoded.instructions;
-  const CodeMap code = HEDDLE_TRY(CodeMap::make(program));
-  const MachineBlocks blocks = HEDDLE_TRY(MachineBlocks::make(program, code));
+  const PtwriteCode with_values{real, plan};
+  const PtwriteCode* const written = ptwrite.empty() ? nullptr : &with_values;
+  const CodeMap code = HEDDLE_TRY(CodeMap::make(program, written));
+  const MachineBlocks blocks = HEDDLE_TRY(MachineBlocks::make(program, code, written));
   const ThreadNames names = name_threads(file, *pid);
   out.tids = names.tids;
   std::vector<PtPaths::Thread> threads;
@@ -122,6 +130,16 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
       for (const uint32_t child : children->second)
         thread.children.push_back(
             static_cast<size_t>(std::ranges::find(names.tids, child) - names.tids.begin()));
+  }
+  out.arguments = PtAddresses::arguments();
+  out.argument_text = PtAddresses::argument_text();
+  for (size_t i = 0; i < threads.size(); ++i) {
+    threads[i].memory = PtThreadMemory::of(i, threads[i].path);
+    for (const ToldValue& told : threads[i].path.values) {
+      if (i != 0 || told.of->getFunction()->getName() != "main") continue;
+      if (told.site == PtwriteSite{PtwriteKind::argument, 1}) out.arguments = told.value;
+      if (told.site.kind == PtwriteKind::first_text) out.argument_text = told.value;
+    }
   }
   PtPaths::Blocks named;
   for (const MachineFunction& function : code.functions())

@@ -16,6 +16,7 @@
 namespace heddle {
 
 inline constexpr std::string_view kPtVariant = "pt";  // RecordingInfo::variant: the program itself
+bool is_by_pt(const RecordingInfo& info);             // that, or with PTWRITE instructions
 inline constexpr std::string_view kPtFile = "perf.data";
 
 // One run that was traced.
@@ -27,6 +28,7 @@ struct PtRun {
 
 struct EmulatedPt {
   unsigned cores = 2;
+  bool ptwrite = false;  // the variant of this name runs (instrument/ptwrite.h)
 };
 using PtProgress = std::function<void(const RecordState&)>;
 
@@ -43,15 +45,17 @@ Result<RecordResult> import_pt(const std::filesystem::path& program, const Recor
 
 // The paths of all threads in a perf.data file of this program, in the order of their names. `end`: as far as
 // it is known; the process is found in the file if it is not. `inputs`: of whoever follows the paths.
+// `ptwrite`: what ran in the program's place, by the same plan.
 struct PtTrace {
   std::unique_ptr<PtPaths> paths;
   std::vector<uint32_t> tids;
   uint32_t pid = 0;
   uint64_t load_base = 0;
+  uint64_t arguments = 0, argument_text = 0;  // of main
   uint64_t gaps = 0, instructions = 0;
 };
 Result<PtTrace> read_pt_trace(const std::filesystem::path& perf_data, const Program& program,
                               const RecordPlan& plan, size_t arguments, const TracedEnd& end,
-                              PtInputs inputs = {});
+                              PtInputs inputs = {}, const std::filesystem::path& ptwrite = {});
 
 }  // namespace heddle

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/version.h"
+#include "build/variant.h"
 #include "driver/pt_inputs.h"
 #include "driver/pt_recording.h"
 #include "driver/record_failure.h"
@@ -86,8 +87,7 @@ std::string assertion_at(const llvm::Instruction* innermost) {
 }
 
 // `level`: 0, or as of the handlers that are above it.
-Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, size_t number, uint32_t tid,
-                        size_t level) {
+Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, uint32_t tid, size_t level) {
   heddle_record_log head{};
   head.magic = HEDDLE_RECORD_LOG_MAGIC;
   head.format = HEDDLE_RECORD_FORMAT;
@@ -96,9 +96,9 @@ Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, s
   head.level = static_cast<uint32_t>(level);
   head.begin_tsc = thread.begin_tsc;
   head.end_tsc = thread.end_tsc;
-  head.stack_low = PtAddresses::stack_low(number);
-  head.stack_high = PtAddresses::stack_high(number);
-  head.tls = PtAddresses::thread_pointer(number);
+  head.stack_low = thread.memory.stack_low;
+  head.stack_high = thread.memory.stack_high;
+  head.tls = thread.memory.thread_pointer;
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
   bytes.resize(HEDDLE_RECORD_PAGE);
   const std::string name = level == 0 ? thread.name : fmt::format("{}@{}", thread.name, level);
@@ -141,11 +141,20 @@ std::string input_name(const RecordRequest& request) {
   return request.input >= 0 ? fmt::format("/proc/{}/fd/{}", ::getpid(), request.input) : "";
 }
 
+// The variant's real name, as the kernel has it; empty unless it is wanted.
+Result<fs::path> ptwrite_variant(const fs::path& program, bool wanted) {
+  if (!wanted) return fs::path();
+  const VariantRecipe* recipe = HEDDLE_TRY(find_variant(kPtwriteVariant));
+  const Variant variant = HEDDLE_TRY(obtain_variant(program, *recipe));
+  return fs::canonical(variant.executable);
+}
+
 class PtRecorder {
  public:
   using Collect = std::function<Result<PtRun>(uint64_t run)>;
-  PtRecorder(const fs::path& program, const RecordRequest& request, Collect collect)
-      : file_(program), request_(request), collect_(std::move(collect)) {}
+  // `ptwrite`: the variant that runs in the program's place; empty: none does.
+  PtRecorder(const fs::path& program, const RecordRequest& request, Collect collect, fs::path ptwrite = {})
+      : file_(program), ptwrite_(std::move(ptwrite)), request_(request), collect_(std::move(collect)) {}
 
   Result<RecordResult> run(const PtProgress& progress) {
     HEDDLE_TRY(load());
@@ -196,9 +205,11 @@ class PtRecorder {
   Result<void> load() {
     program_ = HEDDLE_TRY(Program::load(file_));
     effects_ = std::make_unique<EffectsTable>(HEDDLE_TRY(EffectsTable::load()));
-    plan_ = std::make_unique<RecordPlan>(*program_, program_->module(), *effects_, RecordPolicy::paths);
+    plan_ = std::make_unique<RecordPlan>(*program_, program_->module(), *effects_, policy());
     return {};
   }
+
+  RecordPolicy policy() const { return ptwrite_.empty() ? RecordPolicy::paths : RecordPolicy::standard; }
 
   // Which thread ended the process, where the user or the trace knows: one that stands in a call that does, or
   // the one that executed something last when the signal was one of its own instructions'.
@@ -236,7 +247,7 @@ class PtRecorder {
     }
     HEDDLE_TRY(write_file(to / kEffectsFile, effects, Readers::owner));
     const PtTrace trace =
-        HEDDLE_TRY(read_pt_trace(to / kPtFile, *program_, *plan_, request_.command.size(), end));
+        HEDDLE_TRY(read_pt_trace(to / kPtFile, *program_, *plan_, request_.command.size(), end, {}, ptwrite_));
     if (end.pid == 0) {
       end.pid = static_cast<int>(trace.pid);
       find_failed_thread(trace, end);
@@ -250,18 +261,18 @@ class PtRecorder {
     info.program = fs::absolute(file_);
     info.identity = program_->identity();
     info.build_id = program_->build_id();
-    info.variant = kPtVariant;
-    info.variant_executable = info.program;
+    info.variant = ptwrite_.empty() ? kPtVariant : kPtwriteVariant;
+    info.variant_executable = ptwrite_.empty() ? fs::path(info.program) : ptwrite_;
     info.options = request_.recording;
-    info.options.policy = record_policy_name(RecordPolicy::paths);
+    info.options.policy = record_policy_name(policy());
     info.options.seed += run;
     info.command = request_.command;
     info.folder = fs::current_path();
     if (request_.recording.inputs) HEDDLE_TRY(keep_inputs_of_run(info, to));
     info.pid = end.pid;
     info.load_base = trace.load_base;
-    info.arguments = PtAddresses::arguments();
-    info.argument_text = PtAddresses::argument_text();
+    info.arguments = trace.arguments;
+    info.argument_text = trace.argument_text;
     if (end.signal != 0)
       info.signal = end.signal;
     else if (!end.timed_out)
@@ -269,7 +280,7 @@ class PtRecorder {
     const std::vector<PtPaths::Thread>& threads = trace.paths->threads();
     for (size_t i = 0; i < threads.size(); ++i) {
       for (size_t level = 0; level <= threads[i].path.handlers.size(); ++level)
-        HEDDLE_TRY(write_head(to, threads[i], i, trace.tids[i], level));
+        HEDDLE_TRY(write_head(to, threads[i], trace.tids[i], level));
       info.threads.push_back({.name = threads[i].name,
                               .tid = static_cast<int32_t>(trace.tids[i]),
                               .stop = threads[i].path.trouble,
@@ -338,7 +349,7 @@ class PtRecorder {
     return out;
   }
 
-  fs::path file_;
+  fs::path file_, ptwrite_;
   const RecordRequest& request_;
   Collect collect_;
   std::unique_ptr<Program> program_;
@@ -352,10 +363,11 @@ class PtRecorder {
 
 Result<RecordResult> record_emulated_pt(const fs::path& program, const RecordRequest& request,
                                         const EmulatedPt& options, const PtProgress& progress) {
+  const fs::path ptwrite = HEDDLE_TRY(ptwrite_variant(program, options.ptwrite));
   const auto collect = [&](uint64_t run) -> Result<PtRun> {
     EmulatorOptions emulator{
         .command = request.command, .cores = options.cores, .seed = request.recording.seed + run};
-    emulator.command[0] = fs::absolute(program);
+    emulator.command[0] = ptwrite.empty() ? fs::absolute(program) : ptwrite;
     emulator.input = input_name(request);
     if (request.recording.hang_timeout_ms != 0)
       emulator.time_limit = std::chrono::milliseconds(request.recording.hang_timeout_ms);
@@ -364,17 +376,19 @@ Result<RecordResult> record_emulated_pt(const fs::path& program, const RecordReq
                  .perf_data = std::move(end.perf_data),
                  .notes = {"the packets were made by stepping the program (--emulate), not by the hardware"}};
   };
-  return PtRecorder(program, request, collect).run(progress);
+  return PtRecorder(program, request, collect, ptwrite).run(progress);
 }
 
 Result<RecordResult> record_hardware_pt(const fs::path& program, const RecordRequest& request,
                                         const HardwarePt& options, const PtProgress& progress) {
   const std::unique_ptr<Machine> machine = this_machine();
+  if (options.ptwrite) HEDDLE_TRY(need_ptwrite(*machine));
+  const fs::path ptwrite = HEDDLE_TRY(ptwrite_variant(program, options.ptwrite));
   const auto collect = [&](uint64_t) -> Result<PtRun> {
     const TempFolder folder = HEDDLE_TRY(TempFolder::create());
     const fs::path output = folder.path() / kPtFile;
     std::vector<std::string> command = request.command;
-    command[0] = fs::absolute(program);
+    command[0] = ptwrite.empty() ? fs::absolute(program) : ptwrite;
     std::optional<std::chrono::milliseconds> limit;
     if (request.recording.hang_timeout_ms != 0)
       limit = std::chrono::milliseconds(request.recording.hang_timeout_ms);
@@ -385,7 +399,7 @@ Result<RecordResult> record_hardware_pt(const fs::path& program, const RecordReq
     if (options.snapshot) out.notes.emplace_back("the last part of the run only (--snapshot)");
     return out;
   };
-  return PtRecorder(program, request, collect).run(progress);
+  return PtRecorder(program, request, collect, ptwrite).run(progress);
 }
 
 Result<RecordResult> import_pt(const fs::path& program, const RecordRequest& request, const fs::path& perf_data,

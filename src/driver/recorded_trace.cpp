@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "build/variant.h"
 #include "driver/pt_inputs.h"
 #include "driver/pt_recording.h"
 #include "driver/recorded_program.h"
@@ -72,10 +73,17 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
   const RecordingInfo info = HEDDLE_TRY(read_recording_info(folder));
   const RecordedCode code = HEDDLE_TRY(load_recorded_code(info, folder, program));
   const fs::path file = program.empty() ? fs::path(info.program) : program;
-  const bool by_hardware = info.variant == kPtVariant;
+  const bool by_hardware = is_by_pt(info);
+  fs::path ptwrite;
+  if (info.variant == kPtwriteVariant) {
+    const VariantRecipe* recipe = HEDDLE_TRY(find_variant(kPtwriteVariant));
+    ptwrite = HEDDLE_TRY(obtain_variant(file, *recipe)).executable;
+  }
   const std::unique_ptr<RecordedProgram> recorded =
       by_hardware ? nullptr : HEDDLE_TRY(RecordedProgram::open(file, info.variant));
-  const ElfFile variant = HEDDLE_TRY(ElfFile::open(by_hardware ? file : recorded->variant()));
+  const ElfFile variant = HEDDLE_TRY(ElfFile::open(!ptwrite.empty() ? ptwrite
+                                                   : by_hardware    ? file
+                                                                    : recorded->variant()));
   ProgramImage image(code.program->module(), variant, info.load_base);
   add_arguments(image, info);
   SymbolicInput input{
@@ -98,7 +106,7 @@ Result<Trace> trace_of_recording(const fs::path& folder, const fs::path& program
   PtTrace traced;
   if (by_hardware) {
     traced = HEDDLE_TRY(read_pt_trace(folder / kPtFile, *code.program, *code.plan, info.command.size(),
-                                      end_of(info), inputs_of_recording(info, folder, image)));
+                                      end_of(info), inputs_of_recording(info, folder, image), ptwrite));
     for (size_t i = 0; i < traced.paths->threads().size() && i < input.logs.size(); ++i)
       input.logs[i].source = traced.paths->source(i);
     for (RecordedThreadLog& each : input.handlers) {

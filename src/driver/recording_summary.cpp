@@ -122,7 +122,7 @@ Result<RecordingSummary> summarise_recording(const fs::path& path, const Recordi
   const uint64_t kept = fs::file_size(recording.folder() / kInputFile, none);
   if (!none) out.input_bytes = kept;
   // By hardware: the logs are heads only, and there is no process file.
-  const bool by_hardware = out.info.variant == kPtVariant;
+  const bool by_hardware = is_by_pt(out.info);
   const std::optional<heddle_record_process> process =
       by_hardware ? std::nullopt : process_of(recording.folder(), out.damage);
   std::vector<fs::path> wanted;

@@ -38,6 +38,14 @@ BranchInstruction classify_instruction(std::span<const uint8_t> bytes) {
     return sized(BranchKind::conditional, at + 2);
   switch (opcode) {
     case 0x0f:
+      // PTWRITE of a register: F3 0F AE /4.
+      if (next == 0xae && bytes[0] == 0xf3 && (byte(at + 2) & 0xf8) == 0xe0) {
+        const uint8_t rex = at >= 2 && (bytes[at - 1] & 0xf0) == 0x40 ? bytes[at - 1] : 0;
+        BranchInstruction out = sized(BranchKind::none, at + 3);
+        out.ptwrite = static_cast<int8_t>((byte(at + 2) & 7) | ((rex & 1) << 3));
+        out.wide = (rex & 8) != 0;
+        return out;
+      }
       if (next >= 0x80 && next <= 0x8f) return sized(BranchKind::conditional, at + 6);
       if (next == 0x05 || next == 0x34 || next == 0x0b || next == 0x07 || next == 0x35)
         return {.kind = BranchKind::far};

@@ -21,8 +21,10 @@ enum class BranchKind : uint8_t {
 struct BranchInstruction {
   BranchKind kind = BranchKind::none;
   bool call = false;
-  uint8_t size =
-      0;  // of conditional and direct branches, returns, and branches through memory beside the code; else 0
+  // Of conditional and direct branches, returns, branches through memory beside the code and PTWRITE; else 0.
+  uint8_t size = 0;
+  int8_t ptwrite = -1;  // the number of the register that it writes to the trace (PTW packet)
+  bool wide = false;    // all 64 bits of it
 };
 
 // `bytes`: from the instruction's first one on, up to 15 of them.

@@ -52,7 +52,8 @@ PerfTraceInfo machine_info(const PtClock& clock) {
 
 uint64_t pt_config_bits(const PtClock& clock) {
   return perf::kConfigPt | perf::kConfigCyc | perf::kConfigMtc | perf::kConfigTsc | perf::kConfigNoRetComp |
-         perf::kConfigBranch | uint64_t{clock.mtc_period} << perf::kConfigMtcPeriod;
+         perf::kConfigBranch | perf::kConfigPtw | perf::kConfigFupOnPtw |
+         uint64_t{clock.mtc_period} << perf::kConfigMtcPeriod;
 }
 
 bool is_sleeping(pid_t pid, pid_t tid) {
@@ -127,7 +128,7 @@ class Emulator {
     PacketWriter packets;
     pid_t thread = 0;  // 0: idle
     uint64_t slice = 0;
-    uint64_t stalled = 0;  // turns
+    uint64_t stalled = 0;              // turns
     uint64_t taken = 0, position = 0;  // of the packets; with the padding
     uint64_t until_overflow = 0;
   };
@@ -314,6 +315,7 @@ class Emulator {
     const bool guarded = own_.guards(ip);
     const BranchInstruction instruction = guarded ? own_.instruction(ip) : process_.instruction(ip);
     std::optional<uint64_t> next;
+    if (instruction.ptwrite >= 0) return write_register(core, ip, instruction);
     if (guarded && instruction.kind != BranchKind::none && instruction.kind != BranchKind::far)
       next = own_.branch(process_, tid, ip);
     if (!next) {
@@ -330,6 +332,24 @@ class Emulator {
     tell_executed(tid, core, ip);
     tell_branch(here.packets, instruction, ip, thread.ip);
     if (guarded && !traced(thread.ip)) thread.steps_outside = draw(kRarelyInside) == 0 ? 1 + draw(100) : 0;
+    return true;
+  }
+
+  // PTWRITE, which this processor need not have.
+  bool write_register(unsigned core, uint64_t ip, const BranchInstruction& instruction) {
+    Core& here = cores_[core];
+    const pid_t tid = here.thread;
+    user_regs_struct regs = process_.registers(tid);
+    const unsigned long long* const in_order[] = {
+        &regs.rax, &regs.rcx, &regs.rdx, &regs.rbx, &regs.rsp, &regs.rbp, &regs.rsi, &regs.rdi,
+        &regs.r8,  &regs.r9,  &regs.r10, &regs.r11, &regs.r12, &regs.r13, &regs.r14, &regs.r15};
+    const uint64_t value = *in_order[instruction.ptwrite];
+    if (here.packets.enabled())
+      here.packets.write(tsc_, ip, instruction.wide ? value : value & UINT32_MAX, instruction.wide);
+    regs.rip = ip + instruction.size;
+    process_.set_registers(tid, regs);
+    threads_[tid].ip = regs.rip;
+    tell_executed(tid, core, ip);
     return true;
   }
 

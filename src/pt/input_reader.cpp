@@ -78,7 +78,8 @@ InputReader::Function InputReader::function_of(const llvm::CallBase& call) {
       .Default(Function::other);
 }
 
-std::optional<InputReader::Answer> InputReader::call(const llvm::CallBase& call, Arguments& arguments) {
+std::optional<InputReader::Answer> InputReader::call(const llvm::CallBase& call, Arguments& arguments,
+                                                     std::optional<uint64_t> result) {
   const Function function = function_of(call);
   std::optional<uint64_t> stream;
   switch (function) {
@@ -87,9 +88,9 @@ std::optional<InputReader::Answer> InputReader::call(const llvm::CallBase& call,
       return std::nullopt;
     case Function::open:
     case Function::open_stream:
-      return open(function, 0, arguments);
+      return open(function, 0, arguments, result);
     case Function::open_at:
-      return open(function, 1, arguments);
+      return open(function, 1, arguments, result);
     case Function::get_environment:
       return environment(arguments);
     case Function::read_items:
@@ -117,7 +118,8 @@ std::optional<InputReader::Answer> InputReader::call(const llvm::CallBase& call,
 }
 
 // For reading only: who writes too may change what is read.
-std::optional<InputReader::Answer> InputReader::open(Function function, unsigned name, Arguments& arguments) {
+std::optional<InputReader::Answer> InputReader::open(Function function, unsigned name, Arguments& arguments,
+                                                     std::optional<uint64_t> result) {
   const std::optional<std::string> text = arguments.text(name);
   if (!text || text->empty()) return std::nullopt;
   if (function == Function::open_stream) {
@@ -134,9 +136,11 @@ std::optional<InputReader::Answer> InputReader::open(Function function, unsigned
   const auto file = std::ranges::find(inputs_.files, path, &PtInputs::File::path);
   if (file == inputs_.files.end()) return std::nullopt;
   constexpr uint64_t kDescriptors = 1000;  // of one thread; those of the process were others
-  const uint64_t id =
-      function == Function::open_stream ? next_stream_ += 4096 : kDescriptors * (thread_ + 1) + opened_++;
+  const uint64_t id = result                              ? * result
+                      : function == Function::open_stream ? next_stream_ += 4096
+                                                          : kDescriptors * (thread_ + 1) + opened_++;
   streams_[id] = {.bytes = &file->bytes};
+  lost_.erase(id);  // one that was closed
   open_.open(id, thread_);
   return Answer{.result = id};
 }

@@ -64,7 +64,9 @@ class InputReader {
   InputReader(const PtInputs& inputs, OpenStreams& open, size_t thread, uint64_t streams)
       : inputs_(inputs), open_(open), thread_(thread), next_stream_(streams) {}
 
-  std::optional<Answer> call(const llvm::CallBase& call, Arguments& arguments);
+  // `result`: what the call is known to have given; descriptors and streams are called so then.
+  std::optional<Answer> call(const llvm::CallBase& call, Arguments& arguments,
+                             std::optional<uint64_t> result = std::nullopt);
 
  private:
   struct Stream {
@@ -75,7 +77,8 @@ class InputReader {
   };
   enum class Function;
   static Function function_of(const llvm::CallBase& call);
-  std::optional<Answer> open(Function function, unsigned name, Arguments& arguments);
+  std::optional<Answer> open(Function function, unsigned name, Arguments& arguments,
+                             std::optional<uint64_t> result);
   std::optional<Answer> environment(Arguments& arguments) const;
   std::optional<Answer> read(Function function, uint64_t id, Arguments& arguments);
   std::optional<uint64_t> stream_at(const llvm::CallBase& call, unsigned argument, Arguments& arguments) const;

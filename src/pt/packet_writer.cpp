@@ -184,6 +184,18 @@ void PacketWriter::jump(uint64_t tsc, uint64_t target) {
   ip_packet(ppt_tip, target);
 }
 
+void PacketWriter::write(uint64_t tsc, uint64_t ip, uint64_t value, bool wide) {
+  flush(tsc);
+  tell_time(tsc);
+  pt_packet out{};
+  out.type = ppt_ptw;
+  out.payload.ptw.payload = value;
+  out.payload.ptw.plc = wide ? 1 : 0;
+  out.payload.ptw.ip = 1;
+  packet(out);
+  ip_packet(ppt_fup, ip);
+}
+
 void PacketWriter::overflow(uint64_t tsc, uint64_t ip) {
   bits_ = 0;
   bit_count_ = 0;

@@ -35,6 +35,7 @@ class PacketWriter {
   void interrupt(uint64_t tsc, uint64_t ip);  // FUP, TIP.PGD: before the instruction at ip
   void branch(uint64_t tsc, bool taken);      // TNT
   void jump(uint64_t tsc, uint64_t target);   // TIP
+  void write(uint64_t tsc, uint64_t ip, uint64_t value, bool wide);  // PTW, FUP: the PTWRITE at ip
   // OVF: what happened since the last packet is lost. `ip`: where tracing goes on, 0: it is off.
   void overflow(uint64_t tsc, uint64_t ip);
   // Whether a PSB group is due; between instructions. `ip` of the next one, 0: tracing is off.

@@ -89,7 +89,8 @@ enum InfoWord : unsigned {
 
 // Bits of the PT event's config (IA32_RTIT_CTL as perf numbers it).
 constexpr uint64_t kConfigPt = 1, kConfigCyc = 1u << 1, kConfigMtc = 1u << 9, kConfigTsc = 1u << 10,
-                   kConfigNoRetComp = 1u << 11, kConfigBranch = 1u << 13;
+                   kConfigNoRetComp = 1u << 11, kConfigBranch = 1u << 13, kConfigPtw = 1u << 12,
+                   kConfigFupOnPtw = 1u << 5;
 constexpr unsigned kConfigMtcPeriod = 14, kConfigMtcPeriodBits = 4;
 
 }  // namespace heddle::perf

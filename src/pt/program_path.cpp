@@ -32,6 +32,7 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at, bo
   stack_.clear();
   interrupted_.clear();
   lost_ = false;
+  order_ = 0;
   const PtSpan* before = nullptr;
   for (const PtSpan& span : thread.spans) {
     if (span.begin_tsc >= thread.usable_to || span.begins_in_gap) {
@@ -41,10 +42,13 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at, bo
     core_ = span.core;
     tsc_ = span.begin_tsc;
     span_end_ = span.end_tsc;
-    if (before != nullptr && !span.blocks.empty()) continue_from(*before, span);
-    for (const PtBlock& block : span.blocks) {
-      if (!lost_) run(block, block.begin - load_base_, block.last() - load_base_);
-      if (lost_) break;
+    if (before != nullptr) continue_from(*before, span);
+    auto value = span.values.begin();
+    for (size_t i = 0; i < span.blocks.size() && !lost_; ++i) {
+      const PtBlock& block = span.blocks[i];
+      run(block, block.begin - load_base_, block.last() - load_base_);
+      for (; !lost_ && value != span.values.end() && value->behind <= i + 1; ++value)
+        note_value(value->ip - load_base_, value->value);
     }
     if (lost_) break;
     if (span.end == PtSpan::End::left && !stack_.empty() &&
@@ -75,7 +79,8 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at, bo
 // After a span at the end of which the program was interrupted: by a handler, or by nothing but another thread.
 // A handler that returns does so to code outside, which gives control back where it was taken.
 void PathFollower::continue_from(const PtSpan& before, const PtSpan& span) {
-  const uint64_t begin = span.blocks.front().begin;
+  if (span.blocks.empty() && span.end != PtSpan::End::interrupted) return;
+  const uint64_t begin = span.blocks.empty() ? span.target : span.blocks.front().begin;
   if (before.end == PtSpan::End::interrupted && begin != before.target)
     begin_handler(before.target);
   else if (!interrupted_.empty() && stack_.empty() && begin == interrupted_.back().address)
@@ -84,25 +89,28 @@ void PathFollower::continue_from(const PtSpan& before, const PtSpan& span) {
 
 void PathFollower::begin_handler(uint64_t interrupted_at) {
   interrupted_.push_back({.stack = std::exchange(stack_, {}),
-                          .steps = std::exchange(out_.steps, {}),
+                          .path = {std::exchange(out_.steps, {}), std::exchange(out_.values, {})},
                           .address = interrupted_at,
                           .last = last_});
 }
 
 void PathFollower::end_handler() {
   if (out_.handlers.size() < interrupted_.size()) out_.handlers.resize(interrupted_.size());
-  std::vector<ProgramStep>& handlers = out_.handlers[interrupted_.size() - 1];
+  ProgramSteps& handlers = out_.handlers[interrupted_.size() - 1];
   Interrupted before = std::move(interrupted_.back());
   interrupted_.pop_back();
-  handlers.insert(handlers.end(), out_.steps.begin(), out_.steps.end());
-  out_.steps = std::move(before.steps);
+  for (ToldValue& value : out_.values) value.steps += handlers.steps.size();
+  handlers.steps.insert(handlers.steps.end(), out_.steps.begin(), out_.steps.end());
+  handlers.values.insert(handlers.values.end(), out_.values.begin(), out_.values.end());
+  out_.steps = std::move(before.path.steps);
+  out_.values = std::move(before.path.values);
   stack_ = std::move(before.stack);
   last_ = before.last;
 }
 
 void PathFollower::step(ProgramStep::Kind kind, const llvm::Value& what, EnteredBy by) {
   out_.blocks += kind == ProgramStep::Kind::block ? 1 : 0;
-  out_.steps.push_back({.kind = kind, .by = by, .core = core_, .what = &what, .tsc = tsc_});
+  out_.steps.push_back({.kind = kind, .by = by, .core = core_, .order = order_++, .what = &what, .tsc = tsc_});
 }
 
 void PathFollower::lose(std::string why) {
@@ -119,14 +127,38 @@ void PathFollower::run(const PtBlock& block, uint64_t begin, uint64_t last) {
   arrive(begin);
   if (lost_ || stack_.empty()) return;
   const std::vector<MachineBlock>& machine = blocks_.of(stack_.back().code->function);
+  const FunctionBlocks& named = blocks_of(*stack_.back().function);
+  // Where ends of blocks were merged with the next one, that begins in the middle, behind their calls.
+  const auto comes_later = [&](const MachineBlock& each) {
+    const auto entry = named.entries.find(each.address);
+    return block.end == PtBlock::End::call && entry != named.entries.end() && entry->second > last;
+  };
+  if (const MachineBlock* later = stack_.back().later; later != nullptr && !comes_later(*later)) {
+    stack_.back().later = nullptr;
+    pass_machine_block(*later);
+  }
   for (auto each = std::ranges::lower_bound(machine, begin, {}, &MachineBlock::address);
        each != machine.end() && each->address <= last; ++each) {
-    pass_machine_block(*each);
+    stack_.back().later = comes_later(*each) ? &*each : nullptr;
+    if (stack_.back().later == nullptr) pass_machine_block(*each);
     if (lost_) return;
   }
   last_ = last;
   if (block.end == PtBlock::End::call) make_call(last, false);
   if (block.end == PtBlock::End::ret) leave();
+}
+
+// The thread is where a PTWRITE instruction stands, as certainly as where a call does.
+void PathFollower::note_value(uint64_t address, uint64_t value) {
+  const PtwriteSite site = code_.ptwrite_at(address);
+  if (site.kind == PtwriteKind::none || stack_.empty()) return;
+  const llvm::Instruction& of = program_.instruction(*code_.instruction_at(address));
+  Activation& top = stack_.back();
+  const auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&of);
+  const llvm::BasicBlock& block = invoke != nullptr ? *invoke->getNormalDest() : *of.getParent();
+  if (top.function != block.getParent()) return;
+  if (top.block != &block) move_for_certain(block);
+  out_.values.push_back({.steps = out_.steps.size(), .of = &of, .site = site, .value = value});
 }
 
 // A jump from the program to there is its last call.
@@ -330,19 +362,19 @@ const PathFollower::FunctionBlocks& PathFollower::blocks_of(const llvm::Function
     if (each.block != nullptr) out.named.insert(each.block);
   for (const llvm::BasicBlock& block : function) {
     // Computations may be moved; accesses and calls keep their order.
-    std::vector<uint64_t> first;
+    llvm::DenseMap<uint64_t, uint64_t> first;
     for (const bool memory : {true, false})
       for (const llvm::Instruction& instruction : block) {
         if (!first.empty() || instruction.mayReadOrWriteMemory() != memory) continue;
         for (const CodeRange& range : code_.code_of(program_.id_of(instruction)))
           if (const MachineBlock* there = machine_block_at(range.begin);
               there != nullptr && there->block == &block)
-            first.push_back(there->address);
+            first.try_emplace(there->address, range.begin);
       }
-    out.entries.insert(first.begin(), first.end());
+    for (const auto& [machine_block, begin] : first) out.entries[machine_block] = begin;
     if (!first.empty()) continue;
     for (const MachineBlock& each : machine)
-      if (each.block == &block) out.entries.insert(each.address);
+      if (each.block == &block) out.entries[each.address] = each.address;
   }
   return out;
 }

@@ -45,9 +45,10 @@ struct ProgramStep {
     model_back,  // and comes back
   };
   Kind kind = Kind::block;
-  EnteredBy by = EnteredBy::outside;  // enter
+  EnteredBy by : 8 = EnteredBy::outside;  // enter
   uint32_t core = 0;
   uint32_t depth = 0;  // landed, jumped: how many functions of the program are running
+  uint32_t order = 0;  // among all steps of the thread, also those of its handlers
   const llvm::Value* what = nullptr;
   uint64_t tsc = 0;  // when the span began that it lies in; of calls that lead outside: when it ended
 
@@ -57,8 +58,21 @@ struct ProgramStep {
   }
 };
 
-struct ProgramPath {
+// What a PTWRITE instruction told.
+struct ToldValue {
+  size_t steps = 0;  // so many steps were before it
+  const llvm::Instruction* of = nullptr;
+  PtwriteSite site;
+  uint64_t value = 0;
+};
+
+// Of a thread, or of its handlers.
+struct ProgramSteps {
   std::vector<ProgramStep> steps;
+  std::vector<ToldValue> values;
+};
+
+struct ProgramPath : ProgramSteps {
   std::string trouble;  // why it ends early; empty: it does not
   uint64_t blocks = 0;
   bool ended = false;  // nothing of the program is running at its end
@@ -66,7 +80,7 @@ struct ProgramPath {
   std::vector<const llvm::Instruction*> stack;
   // What signal handlers did that interrupted code of the program, one behind the other; by how many of them
   // were running, less one. Those that came while a call was outside are calls by it.
-  std::vector<std::vector<ProgramStep>> handlers;
+  std::vector<ProgramSteps> handlers;
 };
 
 class PathFollower {
@@ -86,6 +100,7 @@ class PathFollower {
     const llvm::BasicBlock* block = nullptr;     // it is in
     std::vector<const llvm::BasicBlock*> hints;  // code of these was passed since
     bool begun = false;                          // with code of its own
+    const MachineBlock* later = nullptr;         // its block begins behind the call that was made
     const llvm::CallBase* last_call = nullptr;   // in the block
     bool calls = false, outside = false;         // it waits at a call; that has left the program
     bool tail = false;                           // and is its last act
@@ -101,11 +116,12 @@ class PathFollower {
   // What a handler has interrupted.
   struct Interrupted {
     std::vector<Activation> stack;
-    std::vector<ProgramStep> steps;
+    ProgramSteps path;
     uint64_t address = 0, last = 0;
   };
 
   void run(const PtBlock& block, uint64_t begin, uint64_t last);
+  void note_value(uint64_t address, uint64_t value);
   void arrive(uint64_t begin);
   void go_outside();
   void come_back(Activation& from);
@@ -129,7 +145,8 @@ class PathFollower {
   const llvm::CallBase* call_at(uint64_t address);
   struct FunctionBlocks {
     llvm::DenseSet<const llvm::BasicBlock*> named;  // by a machine block
-    llvm::DenseSet<uint64_t> entries;               // machine blocks with which a block of the program begins
+    // Machine blocks with which a block of the program begins, and where its own code begins there.
+    llvm::DenseMap<uint64_t, uint64_t> entries;
   };
   const FunctionBlocks& blocks_of(const llvm::Function& function);
   bool is_silent(const llvm::BasicBlock& block) {
@@ -148,6 +165,7 @@ class PathFollower {
   uint64_t last_ = 0;  // instruction of the program
   uint32_t core_ = 0;
   uint64_t tsc_ = 0, span_end_ = 0;
+  uint32_t order_ = 0;
   std::map<const llvm::Function*, FunctionBlocks> function_blocks_;
   ProgramPath out_;
 };

@@ -23,27 +23,29 @@ class PtThreadTeller {
       : paths_(paths),
         thread_(thread),
         steps_(paths.threads_[thread].path.steps),
+        told_(paths.threads_[thread].path.values),
         trouble_(paths.threads_[thread].path.trouble),
         visitor_(visitor),
         values_(values),
         inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread)),
         kept_(paths.keys_, thread) {
     heap_ = PtAddresses::heap(thread);
-    stack_ = PtAddresses::stack_high(thread) - 4096;
+    stack_ = memory().free - 4096;
     find_ends();
   }
   // Of its handlers.
   PtThreadTeller(PtPaths& paths, size_t thread, size_t level, PathVisitor& visitor, CallValues* values)
       : paths_(paths),
         thread_(thread),
-        steps_(paths.threads_[thread].path.handlers[level]),
+        steps_(paths.threads_[thread].path.handlers[level].steps),
+        told_(paths.threads_[thread].path.handlers[level].values),
         visitor_(visitor),
         values_(values),
         started_(true),
         inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread) + (1 << 24)),
         kept_(paths.keys_, thread) {
     heap_ = PtAddresses::heap(thread) + PtAddresses::for_handlers(level);
-    stack_ = PtAddresses::stack_high(thread) - PtAddresses::for_handlers(level);
+    stack_ = told_.empty() ? memory().free - PtAddresses::for_handlers(level) : memory().free - 4096;
     find_ends();
   }
 
@@ -117,6 +119,22 @@ class PtThreadTeller {
     }
     stop();
   }
+  const PtThreadMemory& memory() const { return paths_.threads_[thread_].memory; }
+
+  // What a PTWRITE instruction told about this, on the way to the next step: of the results of invokes and of
+  // arguments behind it, since those stand in the next block. What was told before it was of code that is not
+  // followed.
+  std::optional<uint64_t> told(const llvm::Instruction& of, PtwriteSite site) {
+    peek();
+    const size_t steps = next_ + (of.isTerminator() || site.kind == PtwriteKind::argument ? 1 : 0);
+    for (size_t at = next_told_; at < told_.size() && told_[at].steps <= steps; ++at)
+      if (told_[at].of == &of && told_[at].site == site) {
+        next_told_ = at + 1;
+        return told_[at].value;
+      }
+    return std::nullopt;
+  }
+
   // Where the thread is. Whatever leaves the program may be anywhere, until it is seen again.
   void note_core(const ProgramStep& step) {
     if (values_ == nullptr || (core_ == step.core && core_since_ == step.tsc)) return;
@@ -271,8 +289,23 @@ class PtThreadTeller {
     return block.getParent() == &here.function ? &block : nullptr;
   }
 
+  bool tell_written_arguments(const llvm::Function& function, FunctionId id) {
+    std::vector<uint64_t> values;
+    for (const llvm::Argument& argument : function.args()) {
+      if (stored_bytes(*argument.getType()) == 0) continue;
+      const auto value = told(function.getEntryBlock().front(), {PtwriteKind::argument, argument.getArgNo()});
+      if (!value) return false;
+      values.push_back(*value);
+    }
+    if (values.empty()) return false;
+    started_ = true;
+    visitor_.arguments(id, values);
+    return true;
+  }
+
   // main gets the arguments of the command, a thread what its maker gave it; of others nothing is known.
   void tell_arguments(const llvm::Function& function, FunctionId id) {
+    if (tell_written_arguments(function, id)) return;
     std::vector<uint64_t> values;
     if (function.getName() == "main" && thread_ == 0) {
       values = {paths_.arguments_, PtAddresses::arguments()};
@@ -289,6 +322,7 @@ class PtThreadTeller {
   }
 
   uint64_t stack_object(const llvm::AllocaInst& object) {
+    if (const auto address = told(object, {PtwriteKind::value})) return *address;
     const auto size = object.getAllocationSize(object.getModule()->getDataLayout());
     stack_ -= size ? (size->getFixedValue() + 15) / 16 * 16 + 16 : 4096;
     stack_ = stack_ / object.getAlign().value() * object.getAlign().value();
@@ -314,6 +348,8 @@ class PtThreadTeller {
       if (paths_.plan_.logged(instruction) != 0 && !told_at_entry(instruction)) {
         if (const auto* object = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
           visitor_.value(instruction, stack_object(*object) & UINT32_MAX);
+        else if (const auto value = told(instruction, {PtwriteKind::value}))
+          visitor_.value(instruction, *value);
         else
           visitor_.lost_value(instruction);
         continue;
@@ -445,7 +481,7 @@ class PtThreadTeller {
       note_outside();
       ++next_;
       come_back(call);
-      if (!stopped_ && !unwinding_) visitor_.returned(call, {});
+      if (!stopped_ && !unwinding_) visitor_.returned(call, {.result = told(call, {PtwriteKind::result})});
       note_return();
       return;
     }
@@ -525,9 +561,13 @@ class PtThreadTeller {
     // Arguments can be asked for up to here.
     std::vector<uint64_t> sizes;
     for (const WrittenRange& range : plan.ranges) sizes.push_back(extent_of(call, range.effect->extent));
-    note_key(call, plan);
-    const std::optional<InputReader::Answer> read = read_input(call, plan);
+    const std::optional<uint64_t> result = told(call, {PtwriteKind::result});
+    const std::optional<uint64_t> handle = told(call, {PtwriteKind::handle});
+    if (handle) handle_ = *handle;
+    note_key(call, plan, handle);
+    const std::optional<InputReader::Answer> read = read_input(call, plan, result);
     ReturnedEntry entry{.result = read ? std::optional(read->result) : result_of(call, plan)};
+    if (result) entry.result = result;
     if (call.getType()->isVoidTy()) entry.result.reset();
     if (seen && plan.sync != HEDDLE_SYNC_none) entry.tsc = steps_[next_ - 1].tsc;
     visitor_.returned(call, entry);
@@ -562,12 +602,13 @@ class PtThreadTeller {
       const std::lock_guard lock(paths_.mutex_);
       paths_.starts_[child] = start;
     }
-    handle_ = PtAddresses::thread_pointer(child);
+    handle_ = paths_.threads_[child].memory.thread_pointer;
     visitor_.child(made_);
   }
 
   // Of inputs that were kept.
-  std::optional<InputReader::Answer> read_input(const llvm::CallBase& call, const CallPlan& plan) {
+  std::optional<InputReader::Answer> read_input(const llvm::CallBase& call, const CallPlan& plan,
+                                                std::optional<uint64_t> result) {
     if (values_ == nullptr || plan.sync != HEDDLE_SYNC_none) return std::nullopt;
     struct Values : InputReader::Arguments {
       Values(const llvm::CallBase& made, CallValues& known) : call(made), values(known) {}
@@ -580,17 +621,16 @@ class PtThreadTeller {
       const llvm::CallBase& call;
       CallValues& values;
     } arguments(call, *values_);
-    return inputs_.call(call, arguments);
+    return inputs_.call(call, arguments, result);
   }
 
   std::optional<uint64_t> result_of(const llvm::CallBase& call, const CallPlan& plan) {
     if (call.getType()->isVoidTy()) return std::nullopt;
     const llvm::Function* callee = plan.info.callee;
     const Effects* effects = plan.info.effects;
-    if (callee != nullptr && callee->getName() == "__errno_location")
-      return PtAddresses::thread_pointer(thread_) - 256;
+    if (callee != nullptr && callee->getName() == "__errno_location") return memory().thread_pointer - 256;
     if (plan.sync == HEDDLE_SYNC_thread_self || (callee != nullptr && callee->getName() == "pthread_self"))
-      return PtAddresses::thread_pointer(thread_);
+      return memory().thread_pointer;
     if (effects != nullptr &&
         (effects->allocation == AllocationKind::allocate || effects->allocation == AllocationKind::reallocate))
       return allocate(call, *effects);
@@ -665,9 +705,9 @@ class PtThreadTeller {
   }
 
   // The key that is made, or what a key is to hold.
-  void note_key(const llvm::CallBase& call, const CallPlan& plan) {
+  void note_key(const llvm::CallBase& call, const CallPlan& plan, std::optional<uint64_t> key) {
     if (plan.sync == HEDDLE_SYNC_key_create && call.arg_size() == 2)
-      handle_ = kept_.create(llvm::dyn_cast<llvm::Function>(call.getArgOperand(1)->stripPointerCasts()));
+      handle_ = kept_.create(llvm::dyn_cast<llvm::Function>(call.getArgOperand(1)->stripPointerCasts()), key);
     if (plan.sync == HEDDLE_SYNC_key_set) kept_.set(argument(call, 0, true), argument(call, 1));
   }
 
@@ -718,10 +758,11 @@ class PtThreadTeller {
   PtPaths& paths_;
   size_t thread_;
   const std::vector<ProgramStep>& steps_;
+  const std::vector<ToldValue>& told_;
   std::string trouble_;
   PathVisitor& visitor_;
   CallValues* values_;
-  size_t next_ = 0, made_ = 0;
+  size_t next_ = 0, next_told_ = 0, made_ = 0;
   std::vector<size_t> behind_;  // by step, of those that enter functions: the first behind their ends
   SilentWays ways_{paths_.named_};
   // Blocks that the path does not have, since the last one that it has: what guesses lead to may have no end.
@@ -760,6 +801,33 @@ class PtPathSource : public PathSource {
 };
 
 }  // namespace
+
+PtThreadMemory PtThreadMemory::of(size_t thread, const ProgramPath& path) {
+  PtThreadMemory out{.stack_low = PtAddresses::stack_low(thread),
+                     .stack_high = PtAddresses::stack_high(thread),
+                     .thread_pointer = PtAddresses::thread_pointer(thread),
+                     .free = PtAddresses::stack_high(thread)};
+  uint64_t low = UINT64_MAX, high = 0;
+  bool known = false;
+  for (const ToldValue& told : path.values) {
+    if (told.site.kind == PtwriteKind::thread_pointer) {
+      out.thread_pointer = told.value;
+      known = true;
+    }
+    if (told.site.kind != PtwriteKind::value || !llvm::isa<llvm::AllocaInst>(told.of)) continue;
+    low = std::min(low, told.value);
+    high = std::max(high, told.value);
+  }
+  if (high == 0) return out;
+  // The data of threads that a program makes lie at the upper ends of their stacks. Objects of library models,
+  // which have no real addresses, lie below all others.
+  constexpr uint64_t kLargestFrame = 1 << 16, kLargestStack = 1 << 26;
+  const bool above = known && out.thread_pointer > high && out.thread_pointer - high < kLargestStack;
+  out.stack_high = above ? out.thread_pointer : high + kLargestFrame;
+  out.free = low - kLargestFrame;
+  out.stack_low = out.free - kLargestFrame;
+  return out;
+}
 
 PtPaths::PtPaths(const Program& program, const RecordPlan& plan, std::vector<Thread> threads, Blocks named,
                  unsigned arguments, PtInputs inputs)

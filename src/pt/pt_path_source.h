@@ -45,12 +45,22 @@ struct PtAddresses {
   static uint64_t argument_text() { return arguments() + (1 << 20); }
 };
 
+// Where a thread's stack and its own data lie: made-up addresses, or real ones where PTWRITE instructions told
+// them.
+struct PtThreadMemory {
+  uint64_t stack_low = 0, stack_high = 0, thread_pointer = 0;
+  uint64_t free = 0;  // below this nothing of the stack was used
+
+  static PtThreadMemory of(size_t thread, const ProgramPath& path);
+};
+
 // Of all threads of a trace.
 class PtPaths {
  public:
   struct Thread {
     std::string name;
     ProgramPath path;
+    PtThreadMemory memory;
     uint64_t begin_tsc = 0, end_tsc = 0;  // end 0: it had not ended
     std::vector<size_t> children;         // in the order in which it made them
     std::optional<uint64_t> fault;        // the address that it died of accessing

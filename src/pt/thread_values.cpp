@@ -20,9 +20,10 @@ bool ThreadKeys::destroys(const llvm::Function& function, uint64_t key) const {
   return found != destructors_.end() && found->second == &function;
 }
 
-uint64_t ThreadValues::create(const llvm::Function* destructor) {
-  keys_.add(next_key_, destructor);
-  return next_key_++;
+uint64_t ThreadValues::create(const llvm::Function* destructor, std::optional<uint64_t> key) {
+  const uint64_t made = key ? *key : next_key_++;
+  keys_.add(made, destructor);
+  return made;
 }
 
 void ThreadValues::set(std::optional<uint64_t> key, std::optional<uint64_t> value) {

@@ -26,7 +26,8 @@ class ThreadValues {
  public:
   ThreadValues(ThreadKeys& keys, size_t thread) : keys_(keys), next_key_(1 + thread * 256) {}
 
-  uint64_t create(const llvm::Function* destructor);
+  // `key`: what it was, if that is known.
+  uint64_t create(const llvm::Function* destructor, std::optional<uint64_t> key = std::nullopt);
   void set(std::optional<uint64_t> key, std::optional<uint64_t> value);
   std::optional<uint64_t> get(std::optional<uint64_t> key) const;
   // The thread ends, and this function is called from outside: what it is called with.

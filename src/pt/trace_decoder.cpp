@@ -232,6 +232,13 @@ class Decoder {
       case ptev_async_disabled:
         end_span(PtSpan::End::interrupted, event.variant.async_disabled.at);
         break;
+      case ptev_ptwrite:
+        if (!span_ || span_->blocks.empty()) break;
+        span_->values.push_back(
+            {.behind = span_->blocks.size(),
+             .ip = event.ip_suppressed ? span_->blocks.back().last() : event.variant.ptwrite.ip,
+             .value = event.variant.ptwrite.payload});
+        break;
       case ptev_overflow:
         end_span(PtSpan::End::lost);
         begin_gap("the core wrote packets faster than memory took them (overflow)");

@@ -33,6 +33,13 @@ struct PtBlock {
   uint64_t last() const { return begin + size; }
 };
 
+// What a PTWRITE instruction wrote into the trace.
+struct PtValue {
+  size_t behind = 0;  // so many blocks of the span
+  uint64_t ip = 0;
+  uint64_t value = 0;
+};
+
 struct PtSpan {
   enum class End {
     left,         // a branch led out of the traced range: `target`
@@ -44,6 +51,7 @@ struct PtSpan {
   uint32_t core = 0;
   uint64_t begin_tsc = 0, end_tsc = 0;
   std::vector<PtBlock> blocks;
+  std::vector<PtValue> values;
   End end = End::trace_end;
   uint64_t target = 0;
   bool begins_in_gap = false;  // what was executed just before is not known

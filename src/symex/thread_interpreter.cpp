@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "program/outside_values.h"
 #include "program/pointer_flow.h"
 #include "program/source_place.h"
 #include "program/stored_bytes.h"
@@ -288,7 +289,11 @@ void ThreadInterpreter::lost_value(const llvm::Instruction& instruction) {
   if (!stand_at(instruction, Stop::value)) return;
   const Op& op = next_op();
   if (op.counts) machine_.pass(instruction);
-  machine_.set_unknown(op, fmt::format("the result of {}", instruction.getOpcodeName()));
+  // Only what comes from the machine itself is not computed.
+  if (outside_value_bytes(instruction) != 0)
+    machine_.set_unknown(op, fmt::format("the result of {}", instruction.getOpcodeName()));
+  else
+    op.run(machine_, op);
   ++machine_.instructions;
   ++machine_.top().next;
 }

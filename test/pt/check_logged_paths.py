@@ -3,7 +3,10 @@
 compiled with a call in each block (-fsanitize-coverage=trace-pc-guard,no-prune) that logs its number, and stepped; its trace must
 give the same blocks in the same order, for every thread. Numbers of both sides need only belong together one to one.
 
-    check_logged_paths.py BUILD SCRATCH [--levels 0,1,2] [--cores 1,2,4] [--limit SECONDS] PROGRAM...
+    check_logged_paths.py BUILD SCRATCH [--levels 0,1,2] [--cores 1,2,4] [--limit SECONDS] [--seeds FIRST-LAST] [PROGRAM...]
+
+--seeds: also random programs (test/record/random_programs), without their timers: stepping takes so long that handlers would be all
+that runs.
 """
 import array
 import os
@@ -12,6 +15,9 @@ import subprocess
 import sys
 
 from pt_checks import argument_parser, compile_program, each_way, run
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "record", "random_programs"))
+import generate  # noqa: E402
 
 
 def compare(logged, recovered, partner):
@@ -84,12 +90,20 @@ def check(args, source, level, cores):
 
 
 def main():
-    parser = argument_parser()
+    parser = argument_parser("*")
     parser.add_argument("--levels", default="0,1,2")
     parser.add_argument("--cores", default="1,2,4")
     parser.add_argument("--limit", type=int, default=8)
-    args = parser.parse_args()
+    parser.add_argument("--seeds", default="")
+    args = parser.parse_intermixed_args()
     os.makedirs(args.scratch, exist_ok=True)
+    if args.seeds:
+        first, last = map(int, args.seeds.split("-"))
+        for seed in range(first, last + 1):
+            text, suffix, _ = generate.generate(seed)
+            args.programs.append(os.path.join(args.scratch, f"random{seed}{suffix}"))
+            with open(args.programs[-1], "w", encoding="utf-8") as out:
+                out.write(text.replace("setitimer(ITIMER_REAL, &timer, NULL)", "(void)timer"))
     args.logger = os.path.join(args.scratch, "log_blocks.o")
     subprocess.run(["clang-19", "-O1", "-fPIC", "-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "log_blocks.c"), "-o",
                     args.logger], check=True)

@@ -17,11 +17,11 @@ def compile_program(build, source, level, app, *more):
                180)
 
 
-def argument_parser():
+def argument_parser(programs="+"):
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=os.path.abspath)
     parser.add_argument("scratch", type=os.path.abspath)
-    parser.add_argument("programs", nargs="+")
+    parser.add_argument("programs", nargs=programs)
     return parser
 
 

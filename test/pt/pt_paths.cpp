@@ -7,6 +7,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -44,9 +45,16 @@ int run(const char* app, const char* trace_file, bool steps) {
   const RecordPlan plan(**program, (*program)->module(), *effects, RecordPolicy::paths);
   const Result<PtTrace> trace = read_pt_trace(trace_file, **program, plan, 1, {});
   if (!trace) return fail(trace.error());
-  std::map<std::pair<const llvm::Value*, int64_t>, size_t> guards;
+  // As the runtime numbers them, from 1 on in the order of the arrays of 4 bytes each.
+  const llvm::DataLayout& layout = (*program)->module().getDataLayout();
+  std::map<const llvm::Value*, uint64_t> begins;
+  uint64_t count = 1;
+  for (const llvm::GlobalVariable& variable : (*program)->module().globals())
+    if (variable.getSection() == "__sancov_guards") {
+      begins[&variable] = count;
+      count += layout.getTypeAllocSize(variable.getValueType()).getFixedValue() / 4;
+    }
   const auto number_of = [&](const llvm::Value& guard) {
-    const llvm::DataLayout& layout = (*program)->module().getDataLayout();
     llvm::APInt offset(64, 0);
     const llvm::Value* base = guard.stripAndAccumulateConstantOffsets(layout, offset, true);
     if (const auto* cast = llvm::dyn_cast<llvm::ConstantExpr>(base);
@@ -54,25 +62,26 @@ int run(const char* app, const char* trace_file, bool steps) {
       if (const auto* sum = llvm::dyn_cast<llvm::ConstantExpr>(cast->getOperand(0));
           sum != nullptr && sum->getOpcode() == llvm::Instruction::Add)
         if (const auto* by = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1)))
-          return guards
-              .try_emplace(
-                  {llvm::cast<llvm::ConstantExpr>(sum->getOperand(0))->getOperand(0), by->getSExtValue()},
-                  guards.size())
-              .first->second;
-    return guards.try_emplace({base, offset.getSExtValue()}, guards.size()).first->second;
+          return begins[llvm::cast<llvm::ConstantExpr>(sum->getOperand(0))->getOperand(0)] +
+                 by->getZExtValue() / 4;
+    return begins[base] + offset.getZExtValue() / 4;
   };
   const std::vector<PtPaths::Thread>& threads = trace->paths->threads();
   for (size_t i = 0; i < threads.size(); ++i) {
     if (!threads[i].path.trouble.empty())
       std::printf("trouble %u %s\n", trace->tids[i], threads[i].path.trouble.c_str());
-    for (const ProgramStep& step : threads[i].path.steps) {
+    std::vector<ProgramStep> all = threads[i].path.steps;
+    for (const ProgramSteps& handlers : threads[i].path.handlers)
+      all.insert(all.end(), handlers.steps.begin(), handlers.steps.end());
+    std::ranges::sort(all, {}, &ProgramStep::order);
+    for (const ProgramStep& step : all) {
       if (steps) print_step(**program, trace->tids[i], step);
       if (steps || step.kind != ProgramStep::Kind::block) continue;
       for (const llvm::Instruction& instruction : step.as<llvm::BasicBlock>())
         if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
             call != nullptr && call->getCalledFunction() != nullptr &&
             call->getCalledFunction()->getName() == "__sanitizer_cov_trace_pc_guard")
-          std::printf("%u %zu\n", trace->tids[i], number_of(*call->getArgOperand(0)));
+          std::printf("%u %lu\n", trace->tids[i], number_of(*call->getArgOperand(0)));
     }
   }
   return 0;

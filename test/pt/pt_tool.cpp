@@ -144,6 +144,20 @@ int branches_command(const char* path) {
   return 0;
 }
 
+// For people.
+int spans_command(const char* path) {
+  constexpr const char* kEnds[] = {"left", "kernel", "interrupted", "lost", "trace_end"};
+  const Result<PtDecoded> decoded = decode(path);
+  if (!decoded) return fail(decoded.error());
+  for (const auto& [tid, thread] : decoded->threads)
+    for (const PtSpan& span : thread.spans)
+      std::printf("%u core %u %lu..%lu %zu blocks from %lx to %lx, %s %lx%s\n", tid, span.core, span.begin_tsc,
+                  span.end_tsc, span.blocks.size(), span.blocks.empty() ? 0 : span.blocks.front().begin,
+                  span.blocks.empty() ? 0 : span.blocks.back().last(), kEnds[static_cast<int>(span.end)],
+                  span.target, span.begins_in_gap ? " behind a gap" : "");
+  return 0;
+}
+
 // The log has every instruction, the trace blocks of them: of each block the first and the last must stand
 // where they should in the log.
 int check_command(const char* path, const char* log_path) {
@@ -273,6 +287,7 @@ int speed_command(const char* path, uint64_t times) {
 
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "emulate") == 0) return heddle::emulate_command(argc - 2, argv + 2);
+  if (argc == 3 && std::strcmp(argv[1], "spans") == 0) return heddle::spans_command(argv[2]);
   if (argc == 3 && std::strcmp(argv[1], "branches") == 0) return heddle::branches_command(argv[2]);
   if (argc == 4 && std::strcmp(argv[1], "check") == 0) return heddle::check_command(argv[2], argv[3]);
   if (argc >= 4 && std::strcmp(argv[1], "fuzz") == 0)
