@@ -29,7 +29,8 @@ Result<ExploreResult> Exploration::run() {
   if (options_.predict == Predict::only || (options_.predict == Predict::at_limits && was_cut))
     HEDDLE_TRY(predict());
   result_.races = races_.found();
-  if (result_.end != ExploreResult::End::interrupted) HEDDLE_TRY(find_stacks());
+  for (Race& race : result_.races)
+    if (!interrupted()) HEDDLE_TRY(find_stacks(race.schedule, race.first, race.second));
   result_.progress.library_retries = behaviour_.has_retries();
   return std::move(result_);
 }
@@ -43,7 +44,7 @@ Result<void> Exploration::predict() {
   const bool only = options_.predict == ExploreOptions::Predict::only;
   const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
   const Clock::time_point end =
-      Clock::now() + (only ? options_.time.value_or(std::chrono::hours(24)) : std::clamp(spent, kLeast, kMost));
+      Clock::now() + (only ? options_.time.value_or(std::chrono::seconds(60)) : std::clamp(spent, kLeast, kMost));
   if (only) result_.end = ExploreResult::End::predicted;
   const auto is_over = [&] {
     return interrupted() || Clock::now() >= end || result_.end == ExploreResult::End::failure;
@@ -82,27 +83,30 @@ Result<void> Exploration::predict() {
       return {};
     }
     plan.strategy = Strategy::nonpreemptive();
+    const size_t known = result_.predictions.size();
     if (!is_over())
       HEDDLE_TRY(Predictor(run, options_.rules.memory_model, means, result_.predictions).predict());
+    // Of what is not confirmed the stacks are those of this run.
+    for (size_t k = known; k < result_.predictions.size(); ++k) {
+      Prediction& each = result_.predictions[k];
+      if (each.confirmed || interrupted()) continue;
+      HEDDLE_TRY(find_stacks(run.schedule, each.first, each.second));
+    }
   }
   result_.progress.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
   if (only && interrupted()) this->end(ExploreResult::End::interrupted, "");
   return {};
 }
 
-// Of both sides of the races, where their runs stood.
-Result<void> Exploration::find_stacks() {
-  for (Race& race : result_.races) {
-    const Execution run =
-        HEDDLE_TRY(executor_->execute({.schedule = &race.schedule,
-                                       .rules = options_.rules,
-                                       .keep_schedule = true,
-                                       .keep_events = true,
-                                       .marked = {race.first.event + 1, race.second.event + 1}}));
-    if (run.outcome == Outcome::interrupted) return {};
-    race.first.stack = run.marked_stacks[0];
-    race.second.stack = run.marked_stacks[1];
-  }
+// Where the run stood at two of its events.
+Result<void> Exploration::find_stacks(const Schedule& schedule, RaceSide& first, RaceSide& second) {
+  const Execution run = HEDDLE_TRY(executor_->execute({.schedule = &schedule,
+                                                       .rules = options_.rules,
+                                                       .keep_schedule = true,
+                                                       .keep_events = true,
+                                                       .marked = {first.event + 1, second.event + 1}}));
+  first.stack = run.marked_stacks[0];
+  second.stack = run.marked_stacks[1];
   return {};
 }
 

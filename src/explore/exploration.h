@@ -78,7 +78,7 @@ class Exploration {
                          const std::vector<uint32_t>& numbers);
   void note_failure(Execution run);
   Result<void> predict();
-  Result<void> find_stacks();
+  Result<void> find_stacks(const Schedule& schedule, RaceSide& first, RaceSide& second);
 
   Executor* executor_;
   const ExploreOptions& options_;

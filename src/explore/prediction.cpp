@@ -12,6 +12,9 @@ constexpr size_t kMostValues = 6;          // of one read
 constexpr uint64_t kLargestObject = 4096;  // behind a pointer
 constexpr size_t kUsedSoon = 256;          // events of a thread between a pointer's read and its use
 constexpr size_t kMostRelevant = 4096;
+constexpr unsigned kMostReads = 64;    // of one place
+constexpr ptrdiff_t kNearWrites = 16;  // before a read, and behind it
+constexpr uint64_t kGranule = 16;
 
 bool is_read(const heddle_event& event) {
   return (event.kind == HEDDLE_EVENT_read || event.kind == HEDDLE_EVENT_update) && event.size != 0 &&
@@ -128,14 +131,24 @@ Result<void> Predictor::races() {
 // ---- use after free
 
 Result<void> Predictor::frees() {
+  std::unordered_map<uint64_t, std::vector<uint32_t>> users;  // events by what they use: 16 bytes
   for (uint32_t i = 0; i < run_.kept_events.size(); ++i) {
     const heddle_event& freed = run_.kept_events[i];
-    if (freed.kind != HEDDLE_EVENT_call || freed.order != HEDDLE_CALL_frees) continue;
-    for (uint32_t k = i; k-- > 0;) {
+    const bool frees = freed.kind == HEDDLE_EVENT_call && freed.order == HEDDLE_CALL_frees;
+    if (!frees) {
+      if (freed.address != 0) users[freed.address / kGranule].push_back(i);
+      continue;
+    }
+    std::vector<uint32_t> uses;
+    const uint64_t end_of_block = freed.address + std::min(freed.size, kLargestObject);
+    for (uint64_t at = freed.address / kGranule; at * kGranule < end_of_block; ++at)
+      if (const auto found = users.find(at); found != users.end()) {
+        uses.insert(uses.end(), found->second.begin(), found->second.end());
+        users.erase(found);  // what is there later is another block
+      }
+    for (const uint32_t k : uses) {
       if (means_.is_over()) return {};
       const heddle_event& used = run_.kept_events[k];
-      if (used.kind == HEDDLE_EVENT_call && used.order == HEDDLE_CALL_frees && used.address == freed.address)
-        break;  // an earlier block at this place
       if (used.thread == freed.thread || used.address < freed.address ||
           used.address >= freed.address + freed.size)
         continue;
@@ -200,7 +213,7 @@ void Predictor::note_relevant_reads() {
     if (is_read(store) && relevant_.insert(stored).second) open.push_back(stored);
     const std::vector<uint32_t>& events = of_thread_[store.thread];
     for (const uint32_t load : means_.assertions->stored_from(store.site))
-      for (size_t i = place_[stored]; i-- > 0;) {
+      for (size_t i = place_[stored]; i-- > 0 && place_[stored] - i < kUsedSoon;) {
         if (run_.kept_events[events[i]].site != load) continue;
         if (is_read(run_.kept_events[events[i]]) && relevant_.insert(events[i]).second)
           open.push_back(events[i]);
@@ -232,10 +245,15 @@ Result<void> Predictor::values() {
 Result<void> Predictor::value(uint32_t event, const Target& target) {
   const heddle_event& read = run_.kept_events[event];
   const uint32_t action = needs_.action_of(event);
-  std::vector<const RunNeeds::Write*> writes = {nullptr};
-  for (const RunNeeds::Write& each : needs_.writes_to_word(read.address))
-    if (each.address < read.address + read.size && read.address < each.address + each.size)
-      writes.push_back(&each);
+  if (++reads_of_[{read.site, target.kind}] > kMostReads) return {};
+  const std::vector<RunNeeds::Write>& all = needs_.writes_to_word(read.address);
+  const auto here = std::ranges::lower_bound(all, action, {}, &RunNeeds::Write::visible) - all.begin();
+  const ptrdiff_t first = std::max<ptrdiff_t>(0, here - kNearWrites);
+  std::vector<const RunNeeds::Write*> writes;
+  if (first == 0) writes.push_back(nullptr);
+  for (ptrdiff_t i = first; i < std::min(std::ssize(all), here + kNearWrites); ++i)
+    if (all[i].address < read.address + read.size && read.address < all[i].address + all[i].size)
+      writes.push_back(&all[i]);
   size_t values = 0;
   for (size_t i = 0; i < writes.size() && values < kMostValues; ++i) {
     if (means_.is_over()) return {};

@@ -82,6 +82,7 @@ class Predictor {
   std::set<uint32_t> relevant_;                   // events: reads that assertions depend on
   std::set<size_t> tried_;                        // schedules
   std::map<std::tuple<uint32_t, uint32_t, uint64_t>, unsigned> attempts_;
+  std::map<std::pair<uint32_t, Prediction::Kind>, unsigned> reads_of_;  // by place
 };
 
 }  // namespace heddle

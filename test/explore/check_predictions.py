@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """heddle check --predict on test/lit/check/Inputs/predict: what the broken programs do not show in their runs is predicted and confirmed; of the repaired ones
-nothing is. The schedules of what is confirmed replay.
+nothing is.
 
     check_predictions.py SCRATCH
 """
@@ -40,24 +40,26 @@ def predict(program, *options):
 
 
 for name, (kind, failure) in WANTED.items():
+    broken, repaired = build(name), build(name, "-DFIXED")
     for model in ("sc", "tso", "pso"):
-        code, result = predict(build(name), "--memory-model", model)
+        code, result = predict(broken, "--memory-model", model)
         confirmed = [each for each in result["predictions"] if each["confirmed"] and each["kind"] == kind]
         if failure is None:
             if not result["races"] or any(not side["stack"] for race in result["races"] for side in race["sides"]):
                 sys.exit(f"{name} {model}: no race with stacks: {result}")
         elif code != 10 or not confirmed or result["failures"][0]["failure"]["kind"] != failure or result["failures"][0]["confirmed"] != 3:
             sys.exit(f"{name} {model}: not predicted and confirmed: {result}")
-        code, result = predict(build(name, "-DFIXED"), "--memory-model", model)
+        code, result = predict(repaired, "--memory-model", model)
         if code != 12 or result["failures"] or result["races"] or result["predictions"]:
             sys.exit(f"{name} {model}, repaired: {result}")
         print(f"{name} {model}: {len(confirmed)} confirmed; repaired: {result['predictions_tried']} tried, none")
 
 # What a prediction cannot decide is told as not confirmed; the exploration refutes it.
-code, result = predict(build("race_never"))
+never = build("race_never")
+code, result = predict(never)
 if code != 12 or [each["confirmed"] for each in result["predictions"]] != [False] or result["races"]:
     sys.exit(f"race_never: {result}")
-code = subprocess.run(["heddle", "check", "--races=fail", "--", build("race_never")], capture_output=True, check=False).returncode
+code = subprocess.run(["heddle", "check", "--races=fail", "--", never], capture_output=True, check=False).returncode
 if code != 0:
     sys.exit(f"race_never has no race, but check ends with {code}")
 print("race_never: not confirmed")
