@@ -158,7 +158,7 @@ Json predictions_json(const std::vector<Prediction>& predictions, const CodeName
                  {"failure", each.failure}};
     if (each.kind == Prediction::Kind::null_dereference || each.kind == Prediction::Kind::assertion) {
       json["value"] = each.value;
-      json["fails_at"] = place_json(names.place_of_site(each.failing));
+      if (!each.confirmed) json["fails_at"] = place_json(names.place_of_site(each.failing));
     }
     out.push_back(std::move(json));
   }
@@ -186,7 +186,7 @@ void print_predictions(const std::vector<Prediction>& predictions, const CodeNam
       case Prediction::Kind::null_dereference:
       case Prediction::Kind::assertion:
         fmt::print(stderr, "heddle: {}: {}{}\n  {} of {} could return {}: {}\n", how, text_of(each.kind),
-                   each.failing == HEDDLE_NO_SITE
+                   each.confirmed || each.failing == HEDDLE_NO_SITE
                        ? ""
                        : fmt::format(" at {}", place_text(names.place_of_site(each.failing))),
                    first, memory, each.value, second);

@@ -21,6 +21,21 @@ bool is_read(const heddle_event& event) {
          event.address % 8 + event.size <= 8;
 }
 
+// Has the run shown what was predicted, and not something else?
+bool is_such(Prediction::Kind kind, const Failure& failure) {
+  switch (kind) {
+    case Prediction::Kind::race:
+      return false;
+    case Prediction::Kind::null_dereference:
+      return failure.kind == "segv";
+    case Prediction::Kind::use_after_free:
+      return failure.kind == "use-after-free";
+    case Prediction::Kind::assertion:
+      return failure.kind == "assert" || failure.kind == "abort" || failure.kind == "exception";
+  }
+  return false;
+}
+
 bool have_lock_in_common(const RaceSide& left, const RaceSide& right) {
   return std::ranges::any_of(
       left.locks, [&](uint64_t lock) { return std::ranges::find(right.locks, lock) != right.locks.end(); });
@@ -86,7 +101,7 @@ Result<Predictor::Shown> Predictor::show(Prediction candidate, const Schedule& s
   if (candidate.kind == Prediction::Kind::race)
     candidate.confirmed = means_.has_race(candidate.first.site, candidate.second.site);
   else
-    candidate.confirmed = run.outcome == Outcome::failed;
+    candidate.confirmed = run.outcome == Outcome::failed && is_such(candidate.kind, *run.failure);
   if (run.outcome == Outcome::failed) candidate.failure = run.failure->identity;
   if (candidate.confirmed) {
     note(std::move(candidate));

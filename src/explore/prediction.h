@@ -27,7 +27,7 @@ struct Prediction {
   Kind kind = Kind::race;
   bool confirmed = false;
   RaceSide first, second;  // race: both; else the read (access), and the write (free) that it would meet
-  uint32_t failing = HEDDLE_NO_SITE;  // assertion: where it fails; null dereference: where it is used
+  uint32_t failing = HEDDLE_NO_SITE;  // not confirmed: the assertion; where the pointer is used
   uint64_t address = 0, value = 0;    // what would be read
   uint64_t load_base = 0;
   std::string failure;  // confirmed: its identity
