@@ -29,8 +29,13 @@ Result<ExploreResult> Exploration::run() {
   if (options_.predict == Predict::only || (options_.predict == Predict::at_limits && was_cut))
     HEDDLE_TRY(predict());
   result_.races = races_.found();
+  // Of many races in long runs the first ones have stacks.
+  constexpr auto kTimeForStacks = std::chrono::seconds(10);
+  const Clock::time_point enough =
+      Clock::now() + std::max<Clock::duration>(kTimeForStacks, Clock::now() - start_);
   for (Race& race : result_.races)
-    if (!interrupted()) HEDDLE_TRY(find_stacks(race.schedule, race.first, race.second));
+    if (!interrupted() && Clock::now() < enough)
+      HEDDLE_TRY(find_stacks(race.schedule, race.first, race.second));
   result_.progress.library_retries = behaviour_.has_retries();
   return std::move(result_);
 }
@@ -43,8 +48,8 @@ Result<void> Exploration::predict() {
   constexpr auto kLeast = std::chrono::milliseconds(1000), kMost = std::chrono::milliseconds(30000);
   const bool only = options_.predict == ExploreOptions::Predict::only;
   const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
-  const Clock::time_point end =
-      Clock::now() + (only ? options_.time.value_or(std::chrono::seconds(60)) : std::clamp(spent, kLeast, kMost));
+  const Clock::time_point end = Clock::now() + (only ? options_.time.value_or(std::chrono::seconds(60))
+                                                     : std::clamp(spent, kLeast, kMost));
   if (only) result_.end = ExploreResult::End::predicted;
   const auto is_over = [&] {
     return interrupted() || Clock::now() >= end || result_.end == ExploreResult::End::failure;
