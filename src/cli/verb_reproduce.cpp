@@ -302,12 +302,13 @@ std::vector<std::string> assumptions(const ReproduceResult& result, const Record
   return out;
 }
 
-void print_flow_result(const FlowReproduction& result, const RecordingInfo& info, const std::string& output,
-                       const CommonOptions& common) {
+void print_flow_result(const FlowReproduction& result, const RecordingInfo& info, const fs::path& recording,
+                       const std::string& output, const CommonOptions& common) {
   const bool made = result.matched != FailureMatch::none;
   const Execution& best = result.confirmation.best;
   if (common.json) {
-    print_json({{"verdict", "reproduced"},
+    print_json({{"verdict", output.empty() ? "diverged" : "reproduced"},
+                {"replayed", true},
                 {"recorded_failure", info.failure->identity},
                 {"failure", made ? best.failure->to_json() : Json()},
                 {"why", result.why},
@@ -322,11 +323,11 @@ void print_flow_result(const FlowReproduction& result, const RecordingInfo& info
     fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {} --gdb\n", output,
                shell_quote({output}));
   } else {
-    fmt::print(
-        stderr,
-        "heddle: no schedule for a controlled run: {}\n  The recording itself replays for certain: heddle "
-        "replay {}\n",
-        result.why, shell_quote({info.program}));
+    fmt::print(stderr,
+               "heddle: the recording replays, but a controlled run in its order did not fail so: {}\n  What "
+               "came from "
+               "outside is computed anew there: time, other processes.\n  next: heddle replay {}\n",
+               result.why, shell_quote({recording.string()}));
   }
 }
 
@@ -358,8 +359,8 @@ Result<ExitCode> run_flow(const Options& given, const CommonOptions& common) {
     output = HEDDLE_TRY(save_new_schedule(setup.program->executable(), schedule)).string();
   else if (made)
     HEDDLE_TRY(save_schedule(output, schedule));
-  print_flow_result(result, info, output, common);
-  if (!made) return ExitCode::ok;
+  print_flow_result(result, info, folder, output, common);
+  if (!made) return interrupted() ? ExitCode::undecided : ExitCode::diverged;
   ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output};
   if (!given.report_time.empty()) report_options.time = HEDDLE_TRY(parse_duration(given.report_time));
   HEDDLE_TRY(write_report(given.report, schedule, setup, report_options, common));
