@@ -259,22 +259,49 @@ def log_rows(all_measured, ways):
 GOAL_COUNTERS = 0.016  # figure 10 of Weeratunge, Zhang and Jagannathan: 0 to 2.5 %, 1.6 % on average
 
 
+INSTRUCTIONS_PART = 0.02  # of the work, under valgrind
+
+
+def instructions(program, executable, folder):
+    """How many instructions a run performs, all threads together, counted by valgrind (no hardware counter is needed, and other load on the
+    machine does not matter)."""
+    log, wrapper = os.path.join(folder, "valgrind.log"), os.path.join(folder, "counted")
+    with open(wrapper, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\nexec valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file='{log}' '{executable}' \"$@\"\n")
+    os.chmod(wrapper, 0o755)
+    one_run(program, "native", wrapper, os.path.join(folder, "run"))
+    with open(log, encoding="utf-8") as file:
+        return int(re.search(r"Collected : (\d+)", file.read()).group(1))
+
+
 def bench_counters(build, compilers, folder, rounds, table, part=1.0, say=lambda text: None):
-    """What loop counters cost the program itself. Programs that end at once are left out: nothing of them but their start is seen."""
+    """What loop counters cost the program itself: time, and instructions. Programs that end at once are left out: nothing of them but their
+    start is seen."""
     executables = Executables(build, os.path.join(folder, "bin"), compilers)
-    rows, all_measured = [], []
+    rows, all_measured, counted = [], [], []
     for kind in programs.ALL:
         if kind.goal is None:
             continue
         program = kind(os.path.join(folder, kind.name), part)
-        measured = measure(program, executables.of(program, ["native", COUNTERS]), folder, rounds, ["native", COUNTERS], say)
+        apps = executables.of(program, ["native", COUNTERS])
+        measured = measure(program, apps, folder, rounds, ["native", COUNTERS], say)
         all_measured.append(measured)
+        more, spread = "", ""
+        if shutil.which("valgrind"):
+            small = kind(os.path.join(folder, kind.name + ".small"), INSTRUCTIONS_PART)
+            executables.of(small, [])  # a program beside it
+            say(f"{program.name}: instructions")
+            counts = {way: sorted(instructions(small, apps[way], folder) for _ in range(3)) for way in ("native", COUNTERS)}
+            counted.append(counts[COUNTERS][1] / counts["native"][1] - 1)
+            more = percent(counted[-1])
+            spread = percent((counts["native"][2] - counts["native"][0]) / counts["native"][1])
         rows.append([program.name, f"{measured.seconds('native'):.3f} s", percent(measured.overhead(COUNTERS)),
-                     percent(measured.used_overhead(COUNTERS)), percent(measured.spread("native"))])
+                     percent(measured.used_overhead(COUNTERS)), percent(measured.spread("native")), more, spread])
     mean = statistics.mean(m.used_overhead(COUNTERS) for m in all_measured)
-    rows.append(["mean", "", percent(statistics.mean(m.overhead(COUNTERS) for m in all_measured)), percent(mean), ""])
+    rows.append(["mean", "", percent(statistics.mean(m.overhead(COUNTERS) for m in all_measured)), percent(mean), "",
+                 percent(statistics.mean(counted)) if counted else "", ""])
     table(f"core, loop counters: overhead over native, median of {rounds} alternated rounds; goal {percent(GOAL_COUNTERS)} on average",
-          ["program", "native", "counters", "counters, processor", "spread of native"], rows)
+          ["program", "native", "counters", "counters, processor", "spread of native", "counters, instructions", "spread"], rows)
 
 
 def bench(build, compilers, folder, rounds, table, only=None, ways=None, part=1.0, json_file=None, say=lambda text: None):

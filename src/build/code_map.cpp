@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "build/compile_module.h"
 #include "build/numbered_module.h"
+#include "image/debug_file.h"
 #include "image/elf_file.h"
 
 namespace heddle {
@@ -108,8 +109,8 @@ bool same_code(const ObjectFunction& function, std::string_view code) {
 
 class CodeMapBuilder {
  public:
-  CodeMapBuilder(const Program& program, const ElfFile& executable) : program_(program) {
-    for (ElfSymbol& symbol : executable.functions())
+  CodeMapBuilder(const Program& program, const ElfFile& symbols) : program_(program) {
+    for (ElfSymbol& symbol : symbols.functions())
       if (symbol.size != 0) symbols_.emplace(symbol.name, std::pair(symbol.address, symbol.size));
   }
 
@@ -288,16 +289,14 @@ class CodeMapBuilder {
   CodeMap map_;
 };
 
-Result<CodeMap> CodeMap::make(const Program& program, const PtwriteCode* ptwrite) {
-  const fs::path& file = ptwrite != nullptr ? ptwrite->executable : program.binary();
-  const ElfFile executable = HEDDLE_TRY(ElfFile::open(file));
-  if (!executable.has_symbol_table())
-    return Error{.what = "the executable is stripped: its code cannot be matched with the model inside",
-                 .where = file,
-                 .next = "give the file as it was linked, with its symbol table"};
-  UnitCode units = HEDDLE_TRY(UnitCode::open(program, ptwrite != nullptr ? &ptwrite->plan : nullptr));
-  CodeMapBuilder builder(program, executable);
-  HEDDLE_TRY(builder.set_text(file));
+Result<CodeMap> CodeMap::make(const Program& program, const CodeMapFiles& files) {
+  const fs::path& executable = files.ptwrite != nullptr ? files.ptwrite->executable : program.binary();
+  const fs::path file = HEDDLE_TRY(file_with_symbols(executable, files.symbols));
+  const ElfFile symbols = HEDDLE_TRY(ElfFile::open(file));
+  UnitCode units =
+      HEDDLE_TRY(UnitCode::open(program, files.ptwrite != nullptr ? &files.ptwrite->plan : nullptr));
+  CodeMapBuilder builder(program, symbols);
+  HEDDLE_TRY(builder.set_text(executable));
   const TempFolder folder = HEDDLE_TRY(TempFolder::create());
   for (size_t i = 0; i < units.size(); ++i) {
     UnitModule unit = HEDDLE_TRY(units.load(i));

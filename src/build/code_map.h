@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,11 +41,15 @@ struct MachineFunction {
   std::vector<uint8_t> frame_base;  // DWARF expression that DW_OP_fbreg counts from
 };
 
+struct CodeMapFiles {
+  const PtwriteCode* ptwrite = nullptr;  // of that executable, in the place of the program's own
+  std::filesystem::path symbols;         // with the symbol table, if that is not in it (image/debug_file.h)
+};
+
 class CodeMap {
  public:
   // Compiles all translation units again: about as long as their code generation took.
-  // `ptwrite`: of that executable, in the place of the program's own.
-  static Result<CodeMap> make(const Program& program, const PtwriteCode* ptwrite = nullptr);
+  static Result<CodeMap> make(const Program& program, const CodeMapFiles& files = {});
 
   std::optional<FunctionId> function_at(uint64_t address) const;
   const MachineFunction* code_at(uint64_t address) const;

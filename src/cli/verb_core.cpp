@@ -17,9 +17,9 @@ constexpr size_t kShownVariables = 10;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
-  std::string core, time, shorten_time, output, order;
-  std::optional<uint64_t> tries;
-  unsigned preemptions = 2;
+  std::string core, time, shorten_time, output, order, debug_file;
+  std::optional<uint64_t> tries, instructions;
+  unsigned preemptions = 2, jobs = 1;
   bool no_shorten = false;
   std::vector<std::string> command;
 };
@@ -29,7 +29,8 @@ struct Outcomes {
   PassingRun passing;
   CoreSearchResult search;
   std::optional<Confirmation> confirmation;
-  std::optional<Execution> told;  // the best schedule once more, with its events
+  std::optional<Execution> told;         // the best schedule once more, with its events
+  std::optional<uint64_t> instructions;  // of the failing thread in it
   std::string output;
 };
 
@@ -128,11 +129,15 @@ Json to_json(const Outcomes& all, const ControlledProgram& program) {
                {"critical", std::move(critical)},
                {"candidates", all.search.candidates},
                {"tries", all.search.tries},
+               {"events", all.search.events},
+               {"prefix_events", all.search.prefix_events},
                {"seconds", static_cast<double>(all.search.elapsed.count()) / 1000},
                {"notes", core.notes},
                {"passing_notes", all.passing.notes}};
   if (all.confirmation) {
     json["reproduced"] = all.confirmation->best.failure->to_json();
+    json["match"] = text_of(all.search.matched);
+    if (all.instructions) json["instructions"] = *all.instructions;
     json["confirmed"] = all.confirmation->confirmed;
     json["schedule"] = all.output;
     json["measures"] = measures_json(measure(all.confirmation->best.schedule));
@@ -157,11 +162,13 @@ void print_result(const Outcomes& all, const CodeNames& names) {
   const Confirmation& confirmation = *all.confirmation;
   fmt::print(stderr, "{}", schedule_story(all.told ? *all.told : confirmation.best, names));
   fmt::print(stderr, "heddle: {}", confirmation.best.failure->report());
-  fmt::print(
-      stderr, "heddle: reproduced {}: {}\n  found in try {} after {}, {}; shown again by {} fresh processes\n",
-      all.search.matched == FailureMatch::same ? "the failure of the core" : "the cause of the core's failure",
-      confirmation.best.failure->identity, all.search.tries, duration_text(all.search.elapsed),
-      counted(measure(confirmation.best.schedule).preemptions, "preemption"), confirmation.confirmed);
+  fmt::print(stderr,
+             "heddle: reproduced {}: {}\n  found in try {} after {}, {}; shown again by {} fresh processes\n",
+             all.search.matched == CoreMatch::same    ? "the failure of the core"
+             : all.search.matched == CoreMatch::cause ? "the cause of the core's failure"
+                                                      : "a failure like the core's, at another place",
+             confirmation.best.failure->identity, all.search.tries, duration_text(all.search.elapsed),
+             counted(measure(confirmation.best.schedule).preemptions, "preemption"), confirmation.confirmed);
   if (!all.output.empty())
     fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", all.output,
                shell_quote({all.output}));
@@ -187,22 +194,29 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   ProgressLine line(!common.quiet && !common.json);
   line.show("reading the core");
   Outcomes all;
-  all.core = HEDDLE_TRY(open_core(given.core, *setup.program, setup.launch.command));
+  all.core = HEDDLE_TRY(open_core(given.core, *setup.program, setup.launch.command, given.debug_file));
   line.show("following a run without preemptions");
   const std::unique_ptr<ControlledProgram> follow =
       HEDDLE_TRY(ControlledProgram::open(setup.program->executable(), "follow"));
-  all.passing = HEDDLE_TRY(passing_run(all.core, *follow, setup.launch, options.rules));
+  all.passing = HEDDLE_TRY(passing_run(all.core, *follow, setup.launch, options.rules, given.instructions));
   line.clear();
   if (!common.quiet && !common.json) print_core(all, *setup.program, common);
 
   if (all.passing.execution.outcome == Outcome::passed || all.passing.execution.outcome == Outcome::failed) {
     ProgramExecutor executor(*setup.program, setup.launch);
-    all.search =
-        HEDDLE_TRY(search_core(all.core, all.passing, executor, options, [&](const CoreSearchResult& so_far) {
-          line.show_now_and_then(
-              fmt::format("searching: {}, {}", counted(so_far.tries, "run"), duration_text(so_far.elapsed)));
-        }));
+    std::optional<TryPool> pool;
+    if (given.jobs > 1) pool.emplace(*setup.program, setup.launch, given.jobs - 1);
+    all.search = HEDDLE_TRY(search_core(all.core, all.passing, *setup.program, executor,
+                                        pool ? &*pool : nullptr, options, [&](const CoreSearchResult& so_far) {
+                                          line.show_now_and_then(fmt::format("searching: {}, {}",
+                                                                             counted(so_far.tries, "run"),
+                                                                             duration_text(so_far.elapsed)));
+                                        }));
+    pool.reset();
     line.clear();
+    if (given.jobs > 1 && executor.renewal() != Renewal::reset && !common.quiet && !common.json)
+      fmt::print(stderr, "  note: {}: runs at the same time may have been in each other's way\n",
+                 executor.renewal_reason());
     if (all.search.end == CoreSearchResult::End::found) {
       Confirmation confirmation = HEDDLE_TRY(confirm(all.search.last, executor, options.rules, 3));
       if (confirmation.confirmed > 0) {
@@ -222,6 +236,9 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                                                       .fresh = true,
                                                       .keep_events = true}));
         if (told.failed_as(confirmation.best.failure->identity)) all.told = std::move(told);
+        if (common.json)
+          all.instructions = HEDDLE_TRY(
+              instructions_of_failure(*follow, setup.launch, options.rules, confirmation.best.schedule));
         all.confirmation = std::move(confirmation);
       }
     }
@@ -255,6 +272,17 @@ void add_core(VerbSet& verbs) {
       ->check(whole_number(1));
   verb->add_option("--time", options->time, "How long to search at most (default 5m; no limit with --tries)")
       ->check(duration_value());
+  verb->add_option(
+          "-j,--jobs", options->jobs,
+          "Runs at the same time: others are performed ahead, the order of tries stays (default 1; not for "
+          "programs that write files)")
+      ->check(CLI::Range(1, 256));
+  verb->add_option("--debug-file", options->debug_file,
+                   "The symbols of a stripped program (default: its .gnu_debuglink or build id is looked up)");
+  verb->add_option(
+      "--instructions", options->instructions,
+      "As a baseline: align by the number of instructions that the failing thread had performed, as "
+      "--json tells it of a schedule that was found, instead of by the index");
   verb->add_option("--preemptions", options->preemptions, "In combinations of up to so many (default 2)")
       ->check(CLI::Range(1, 2));
   verb->add_option("--order", options->order,

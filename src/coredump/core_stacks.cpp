@@ -2,7 +2,10 @@
 
 #include <elfutils/libdwfl.h>
 
+#include <map>
 #include <memory>
+
+#include "image/elf_file.h"
 
 namespace heddle {
 namespace {
@@ -27,8 +30,12 @@ const Dwfl_Callbacks* file_callbacks() {
 
 class Unwinder {
  public:
-  Unwinder(const CoreFile& core, const std::filesystem::path& executable, size_t depth)
+  Unwinder(const CoreFile& core, const std::filesystem::path& executable, const std::filesystem::path& symbols,
+           size_t depth)
       : core_(core), depth_(depth), dwfl_(dwfl_begin(file_callbacks()), dwfl_end) {
+    if (!symbols.empty() && symbols != executable)
+      if (const Result<ElfFile> file = ElfFile::open(symbols))
+        for (ElfSymbol& symbol : file->functions()) names_[symbol.address] = std::move(symbol);
     if (dwfl_ == nullptr) return;
     std::error_code ignored;
     for (const CoreModule& module : core.modules()) {
@@ -113,6 +120,14 @@ class Unwinder {
       frame.module_base = mapped->base;
       frame.in_program = mapped == core_.executable();
     }
+    if (frame.in_program && !names_.empty()) {
+      const auto behind = names_.upper_bound(inside - frame.module_base);
+      if (behind != names_.begin() &&
+          inside - frame.module_base < std::prev(behind)->first + std::prev(behind)->second.size) {
+        frame.symbol = std::prev(behind)->second.name;
+        return frame;
+      }
+    }
     Dwfl_Module* module = dwfl_ != nullptr ? dwfl_addrmodule(dwfl_.get(), inside) : nullptr;
     if (module == nullptr) return frame;
     if (const char* name = dwfl_module_addrname(module, inside); name != nullptr) frame.symbol = name;
@@ -122,6 +137,7 @@ class Unwinder {
   const CoreFile& core_;
   const size_t depth_;
   const std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl_;
+  std::map<uint64_t, ElfSymbol> names_;  // of the executable, from its debug file
   bool attached_ = false;
   size_t wanted_ = 0;
   std::vector<CoreFrame> frames_;
@@ -130,8 +146,8 @@ class Unwinder {
 }  // namespace
 
 std::vector<CoreStack> core_stacks(const CoreFile& core, const std::filesystem::path& executable,
-                                   size_t depth) {
-  Unwinder unwinder(core, executable, depth);
+                                   const std::filesystem::path& symbols, size_t depth) {
+  Unwinder unwinder(core, executable, symbols, depth);
   std::vector<CoreStack> stacks;
   for (size_t i = 0; i < core.threads().size(); ++i) stacks.push_back(unwinder.stack_of(i));
   return stacks;

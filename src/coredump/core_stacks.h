@@ -31,8 +31,8 @@ struct CoreStack {
 };
 
 // In the order of CoreFile::threads(). `executable` stands for the core's own, wherever that was when the
-// program ran.
+// program ran. `symbols`: the file with its names (image/debug_file.h); empty: it has them itself.
 std::vector<CoreStack> core_stacks(const CoreFile& core, const std::filesystem::path& executable,
-                                   size_t depth = 100000);
+                                   const std::filesystem::path& symbols = {}, size_t depth = 100000);
 
 }  // namespace heddle

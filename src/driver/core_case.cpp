@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "image/debug_file.h"
 #include "image/elf_file.h"
 #include "program/source_place.h"
 #include "replay/failure.h"
@@ -156,7 +157,7 @@ bool other_arguments(const std::string& kept, const std::vector<std::string>& co
 }  // namespace
 
 Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledProgram& program,
-                           const std::vector<std::string>& command) {
+                           const std::vector<std::string>& command, const std::filesystem::path& debug_file) {
   CoreCase out;
   out.core = std::make_unique<CoreFile>(HEDDLE_TRY(CoreFile::open(file)));
   HEDDLE_TRY(check_core_belongs(*out.core, program.executable()));
@@ -170,11 +171,12 @@ Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledPr
                  .why = "its list of mapped files is missing, or the file is damaged"};
   if (module->build_id.empty())
     out.notes.emplace_back("the core has no build id: it was taken to be of this program unchecked");
-  out.map = std::make_unique<CodeMap>(HEDDLE_TRY(CodeMap::make(program.program())));
+  out.symbols = HEDDLE_TRY(file_with_symbols(program.executable(), debug_file));
+  out.map = std::make_unique<CodeMap>(HEDDLE_TRY(CodeMap::make(program.program(), {.symbols = out.symbols})));
   for (const std::string& name : out.map->differing())
     out.notes.push_back(fmt::format("the code of {} differs from its model: it is left out", name));
   out.regions = std::make_unique<ProgramRegions>(program.program());
-  out.stacks = core_stacks(*out.core, program.executable());
+  out.stacks = core_stacks(*out.core, program.executable(), out.symbols);
   for (const CoreStack& stack : out.stacks)
     out.indexes.push_back(index_of_stack(*out.core, stack, *out.map, *out.regions));
   if (out.core->signal() == 0 || out.core->signal() == SIGSTOP || out.core->signal() == SIGTRAP ||

@@ -16,6 +16,7 @@ struct CoreCase {
   std::unique_ptr<CoreFile> core;
   std::unique_ptr<CodeMap> map;
   std::unique_ptr<ProgramRegions> regions;
+  std::filesystem::path symbols;  // the file with the symbol table of the executable
   std::vector<CoreStack> stacks;
   std::vector<CoreIndex> indexes;  // by thread, as the stacks
   size_t failing = 0;              // thread; of a hang the first that waits in the program
@@ -26,10 +27,9 @@ struct CoreCase {
 };
 
 // `program` must outlive the result. The error of a core of another program names both build ids; other
-// arguments
-// (`command`: argv) than the core's are noted.
+// arguments (`command`: argv) than the core's are noted. `debug_file`: may be empty (image/debug_file.h).
 Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledProgram& program,
-                           const std::vector<std::string>& command);
+                           const std::vector<std::string>& command, const std::filesystem::path& debug_file);
 
 // The core's executable is this file?
 Result<void> check_core_belongs(const CoreFile& core, const std::filesystem::path& executable);

@@ -16,9 +16,37 @@
 namespace heddle {
 namespace {
 
+// The paper's baseline (table 5): behind as many instructions of the thread as it had performed when it failed,
+// the next execution of the instruction that failed.
+std::vector<Alignment> alignment_by_count(const CoreCase& core, const PassingRun& run, uint32_t thread,
+                                          uint64_t instructions) {
+  const Program& program = core.regions->program();
+  const IndexFrame& frame = core.indexes[core.failing].index.frames.back();
+  const llvm::BasicBlock* wanted = frame.at ? program.instruction(*frame.at).getParent() : nullptr;
+  uint64_t performed = 0;
+  std::optional<uint64_t> last;
+  for (size_t i = 0; i < run.execution.moves.size(); ++i) {
+    const heddle_move& move = run.execution.moves[i];
+    if (move.thread != thread) continue;
+    last = i;
+    if (move.kind != HEDDLE_MOVE_block || move.id >= program.block_count()) continue;
+    const llvm::BasicBlock& block = program.block(BlockId(move.id));
+    performed += block.sizeWithoutDebug();
+    if (performed >= instructions && &block == wanted)
+      return {{.exact = true,
+               .move = i,
+               .thread = thread,
+               .frames = core.indexes[core.failing].index.frames.size(),
+               .predicate = std::nullopt}};
+  }
+  if (!last) return {};
+  return {{.exact = false, .move = *last, .thread = thread, .frames = 1, .predicate = std::nullopt}};
+}
+
 // Exact beats closest; then who came further; of several alike the one with the failing thread's rank among its
 // like. More than one point where loop counts are not known.
-std::vector<Alignment> best_alignments(const CoreCase& core, const PassingRun& run) {
+std::vector<Alignment> best_alignments(const CoreCase& core, const PassingRun& run,
+                                       std::optional<uint64_t> instructions) {
   const ExecutionIndex& index = core.indexes[core.failing].index;
   if (index.frames.empty()) return {};
   const FunctionId first = index.frames[0].function;
@@ -31,6 +59,8 @@ std::vector<Alignment> best_alignments(const CoreCase& core, const PassingRun& r
   std::ranges::sort(alike);
   const size_t rank =
       static_cast<size_t>(std::ranges::find(alike, core.stacks[core.failing].tid) - alike.begin());
+  if (instructions && !threads.empty())
+    return alignment_by_count(core, run, threads[alike.size() == threads.size() ? rank : 0], *instructions);
   if (alike.size() == threads.size() && rank < threads.size())
     return alignments(index, run.execution.moves, threads[rank], *core.regions);
   std::vector<Alignment> best;
@@ -253,7 +283,7 @@ Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& fo
                                const Alignment& alignment) {
   const StoppedRun stopped = HEDDLE_TRY(StoppedRun::run_to(follow, launch, plan, alignment.move + 1));
   const StoppedProcess process = HEDDLE_TRY(StoppedProcess::stop(stopped.pid()));
-  const ElfFile executable = HEDDLE_TRY(ElfFile::open(follow.executable()));
+  const ElfFile executable = HEDDLE_TRY(ElfFile::open(core.symbols));
   const ElfFile variant = HEDDLE_TRY(ElfFile::open(follow.variant()));
   return compare_memory(
       follow.program(), memory_of_core(core, executable),
@@ -266,10 +296,11 @@ Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& fo
 // is taken: first of the failing thread's own variables, which tell its round, then of all. Of equal ones the
 // last.
 Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& follow,
-                               const LaunchOptions& launch, const ExecutionPlan& plan, PassingRun& run) {
+                               const LaunchOptions& launch, const ExecutionPlan& plan,
+                               std::optional<uint64_t> instructions, PassingRun& run) {
   constexpr size_t kMostPoints = 8;
   constexpr size_t kLongRun = 1'000'000;  // moves: of longer ones only the last point is looked at
-  const std::vector<Alignment> all = best_alignments(core, run);
+  const std::vector<Alignment> all = best_alignments(core, run, instructions);
   if (all.empty()) return {};
   const size_t points = run.execution.moves.size() > kLongRun ? 1 : std::min(all.size(), kMostPoints);
   for (size_t i = 0; i < points; ++i) {
@@ -289,7 +320,7 @@ Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& fo
 }  // namespace
 
 Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
-                               const RunRules& rules) {
+                               const RunRules& rules, std::optional<uint64_t> instructions) {
   launch.renewal = Renewal::start;  // the same addresses when it is stopped
   launch.output = TargetOutput::discard;
   ProgramExecutor executor(follow, launch);
@@ -307,7 +338,7 @@ Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& fo
         fmt::format("the passing run is too long: only its first {} moves (blocks, returns, events) "
                     "were looked for the aligned point",
                     run.execution.moves.size()));
-  HEDDLE_TRY(align_and_compare(core, follow, launch, plan, run));
+  HEDDLE_TRY(align_and_compare(core, follow, launch, plan, instructions, run));
   if (run.alignment) {
     run.aligned_events = static_cast<uint64_t>(std::count_if(
         run.execution.moves.begin(), run.execution.moves.begin() + static_cast<ptrdiff_t>(run.alignment->move),
@@ -320,6 +351,22 @@ Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& fo
   if (core.hangs()) find_awaited(core, run);
   find_positions(core, run);
   return run;
+}
+
+Result<std::optional<uint64_t>> instructions_of_failure(const ControlledProgram& follow, LaunchOptions launch,
+                                                        const RunRules& rules, const Schedule& schedule) {
+  launch.output = TargetOutput::discard;
+  ProgramExecutor executor(follow, launch);
+  const Execution run = HEDDLE_TRY(executor.execute(
+      {.schedule = &schedule, .rules = rules, .fresh = true, .keep_schedule = true, .keep_moves = true}));
+  if (run.outcome != Outcome::failed || !run.moves_complete) return std::optional<uint64_t>();
+  const std::vector<ThreadName> threads = thread_names(run.created);
+  uint64_t performed = 0;
+  for (const heddle_move& move : run.moves)
+    if (move.kind == HEDDLE_MOVE_block && move.id < follow.program().block_count() &&
+        threads[move.thread] == run.failure->thread)
+      performed += follow.program().block(BlockId(move.id)).sizeWithoutDebug();
+  return std::optional(performed);
 }
 
 }  // namespace heddle

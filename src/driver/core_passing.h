@@ -34,8 +34,14 @@ struct PassingRun {
   std::vector<std::string> notes;       // what was left out, in words
 };
 
-// `follow`: the "follow" variant of the core's program.
+// `follow`: the "follow" variant of the core's program. `instructions`: the aligned point is behind so many
+// instructions of the failing thread, instead of where the index says.
 Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
-                               const RunRules& rules);
+                               const RunRules& rules, std::optional<uint64_t> instructions);
+
+// How many instructions of the program the failing thread performed until it failed; nothing: it cannot be
+// followed.
+Result<std::optional<uint64_t>> instructions_of_failure(const ControlledProgram& follow, LaunchOptions launch,
+                                                        const RunRules& rules, const Schedule& schedule);
 
 }  // namespace heddle

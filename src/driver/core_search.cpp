@@ -25,22 +25,27 @@ struct BaseRun {
   unsigned preemptions = 0;
   uint64_t weight = 1;  // of what made it
   size_t number = 0;    // of that among its parent's candidates
+  uint64_t id = 0;      // of this search, from 1
 };
 using Base = std::shared_ptr<const BaseRun>;
 
 class Search {
  public:
-  Search(const CoreCase& core, const PassingRun& passing, Executor& executor, const CoreSearchOptions& options,
+  Search(const CoreCase& core, const PassingRun& passing, const CodeNames& names, Executor& executor,
+         TryPool* pool, const CoreSearchOptions& options,
          const std::function<void(const CoreSearchResult&)>& progress)
-      : core_(core), passing_(passing), executor_(executor), options_(options), progress_(progress) {
+      : core_(core),
+        passing_(passing),
+        matcher_(core, names),
+        executor_(executor),
+        pool_(pool),
+        options_(options),
+        progress_(progress) {
     if (options.time) deadline_ = start_ + *options.time;
   }
 
   Result<CoreSearchResult> run() {
-    if (check(passing_.execution)) {
-      result_.last = passing_.execution;
-      return finish(CoreSearchResult::End::found);
-    }
+    if (check(passing_.execution)) return finish(CoreSearchResult::End::found);
     in_order_ = options_.order == CoreOrder::chess;
     if (!in_order_) {
       HEDDLE_TRY(try_positions());
@@ -80,6 +85,7 @@ class Search {
       const Entry entry = open.top();
       open.pop();
       add(entry.base, entry.candidate + 1);
+      if (pool_ != nullptr) prepare(*entry.base, entry.candidate, open.empty() ? nullptr : open.top().base);
       const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
       if (run != nullptr) add(run, 0);
       // What the core tells may mislead: after a while every second try is the baseline's next.
@@ -104,7 +110,23 @@ class Search {
     return std::make_shared<const BaseRun>(std::move(base));
   }
 
+  // What is likely to be tried after this candidate: the next ones of its run, and the first of the next run's.
+  void prepare(const BaseRun& base, size_t candidate, const Base& following) {
+    const auto prepare_one = [&](const BaseRun& of, size_t number) {
+      if (number >= of.candidates.size() || !pool_->has_room() || pool_->knows({of.id, number})) return;
+      const CoreCandidate& wanted = of.candidates[number];
+      if (of.preemptions == 0 && tried_.contains({wanted.event, wanted.next})) return;
+      if (std::optional<Schedule> prefix = cut(of, wanted.event, of.threads[wanted.next], StepKind::run))
+        pool_->prepare({of.id, number}, *std::move(prefix), plan_of(nullptr, false));
+    };
+    for (size_t i = 1; i <= pool_->size(); ++i) prepare_one(base, candidate + i);
+    if (following != nullptr && following->id != base.id) prepare_one(*following, 0);
+  }
+
   Result<CoreSearchResult> finish(CoreSearchResult::End end) {
+    // What resembles the failure is better than nothing.
+    if (end != CoreSearchResult::End::found && result_.matched == CoreMatch::loose)
+      end = CoreSearchResult::End::found;
     result_.end = end;
     result_.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
     return std::move(result_);
@@ -114,6 +136,7 @@ class Search {
   Base base_of(const Execution& execution, const BaseRun* parent, size_t candidate) {
     auto base = std::make_shared<BaseRun>(
         BaseRun{.schedule = execution.schedule, .threads = thread_names(execution.created)});
+    base->id = ++bases_;
     base->schedule.header.prefix = true;
     base->schedule.header.failure.clear();
     base->schedule.header.events.reset();
@@ -175,10 +198,16 @@ class Search {
     return execution.kept_events.size();
   }
 
+  // Fails as the core says. What only resembles it is kept, and is the end when nothing better comes within as
+  // many tries again, and some more.
   bool check(const Execution& execution) {
-    if (execution.outcome != Outcome::failed || !execution.failure) return false;
-    result_.matched = match(core_.failure, *execution.failure);
-    return result_.matched != FailureMatch::none;
+    const CoreMatch match = matcher_.match(execution);
+    if (match > result_.matched) {
+      result_.matched = match;
+      result_.last = execution;
+      if (match == CoreMatch::loose) last_try_ = 2 * result_.tries + kMoreTries;
+    }
+    return match > CoreMatch::loose;
   }
 
   // The steps of a run up to an event, then another thread.
@@ -216,7 +245,11 @@ class Search {
       for (const StepKind kind : {StepKind::run, StepKind::timeout}) {
         const std::optional<Schedule> prefix = cut(base, candidate.event, base.threads[next], kind);
         if (!prefix) break;
-        std::optional<Execution> done = HEDDLE_TRY(execute(*prefix, false));
+        // What the pool has prepared is the first of these.
+        const bool first = next == candidate.next && kind == StepKind::run;
+        std::optional<Execution> done = HEDDLE_TRY(
+            execute(*prefix, false, first ? std::optional(TryPool::Key{base.id, number}) : std::nullopt));
+        if (done) result_.prefix_events += std::min<uint64_t>(candidate.event, done->events);
         if (done && again) --result_.tries;
         if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
         if (!has_timed_waits()) break;
@@ -240,26 +273,34 @@ class Search {
            execution.schedule_complete;
   }
 
+  ExecutionPlan plan_of(const Schedule* prefix, bool lenient) const {
+    return {.strategy = Strategy::nonpreemptive(),
+            .schedule = prefix,
+            .lenient = lenient,
+            .rules = options_.rules,
+            .keep_schedule = true,
+            .keep_events = true,
+            .deadline = deadline_};
+  }
+
   // Nothing: the schedule cannot be followed.
-  Result<std::optional<Execution>> execute(const Schedule& prefix, bool lenient) {
-    Execution execution = HEDDLE_TRY(executor_.execute({.strategy = Strategy::nonpreemptive(),
-                                                        .schedule = &prefix,
-                                                        .lenient = lenient,
-                                                        .rules = options_.rules,
-                                                        .keep_schedule = true,
-                                                        .keep_events = true,
-                                                        .deadline = deadline_}));
+  Result<std::optional<Execution>> execute(const Schedule& prefix, bool lenient,
+                                           std::optional<TryPool::Key> prepared = std::nullopt) {
+    const ExecutionPlan plan = plan_of(&prefix, lenient);
+    Execution execution = pool_ != nullptr && prepared && pool_->knows(*prepared)
+                              ? HEDDLE_TRY(pool_->take(*prepared))
+                              : HEDDLE_TRY(executor_.execute(plan));
     if (execution.outcome == Outcome::diverged) return std::optional<Execution>();
     ++result_.tries;
+    result_.events += execution.events;
     result_.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
     progress_(result_);
     if (check(execution)) {
-      result_.last = execution;
       ended_ = CoreSearchResult::End::found;
     } else if (execution.outcome == Outcome::interrupted || interrupted()) {
       ended_ = CoreSearchResult::End::interrupted;
-    } else if (result_.tries >= options_.tries || execution.outcome == Outcome::out_of_time ||
-               (deadline_ && Clock::now() >= *deadline_)) {
+    } else if (result_.tries >= std::min(options_.tries, last_try_) ||
+               execution.outcome == Outcome::out_of_time || (deadline_ && Clock::now() >= *deadline_)) {
       ended_ = CoreSearchResult::End::limit;
     }
     return std::optional(std::move(execution));
@@ -345,12 +386,14 @@ class Search {
 
   static constexpr uint64_t kMostWeight = uint64_t{1} << 32;
   static constexpr uint64_t kNextDepth = uint64_t{1} << 60, kNextRun = uint64_t{1} << 24;
-  static constexpr uint64_t kAlone = 10, kBaselineWeight = 64;
+  static constexpr uint64_t kAlone = 10, kBaselineWeight = 64, kMoreTries = 20;
   static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
 
   const CoreCase& core_;
   const PassingRun& passing_;
+  const CoreMatcher matcher_;
   Executor& executor_;
+  TryPool* pool_;
   const CoreSearchOptions& options_;
   const std::function<void(const CoreSearchResult&)>& progress_;
   const Clock::time_point start_ = Clock::now();
@@ -358,16 +401,18 @@ class Search {
   bool in_order_ = false;                        // the present phase: in the order of the run, or by weight
   std::set<std::pair<size_t, uint32_t>> tried_;  // alone
   std::optional<bool> timed_;
+  uint64_t bases_ = 0;              // runs that were looked at so far
+  uint64_t last_try_ = UINT64_MAX;  // of those that may find something better than what resembles the failure
   std::optional<CoreSearchResult::End> ended_;
   CoreSearchResult result_;
 };
 
 }  // namespace
 
-Result<CoreSearchResult> search_core(const CoreCase& core, const PassingRun& passing, Executor& executor,
-                                     const CoreSearchOptions& options,
+Result<CoreSearchResult> search_core(const CoreCase& core, const PassingRun& passing, const CodeNames& names,
+                                     Executor& executor, TryPool* pool, const CoreSearchOptions& options,
                                      const std::function<void(const CoreSearchResult&)>& progress) {
-  return Search(core, passing, executor, options, progress).run();
+  return Search(core, passing, names, executor, pool, options, progress).run();
 }
 
 }  // namespace heddle

@@ -8,14 +8,18 @@
 // time. From the tenth try on, every second one is the next of the
 // baseline: a core that misleads costs about twice as much as none. When all is tried, all pairs of points of
 // the run follow in its order.
+//
+// With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
+// stays the same.
 #pragma once
 
 #include <chrono>
 #include <functional>
 
 #include "driver/confirm.h"
+#include "driver/core_match.h"
 #include "driver/core_passing.h"
-#include "driver/failure_match.h"
+#include "driver/try_pool.h"
 
 namespace heddle {
 
@@ -38,13 +42,17 @@ struct CoreSearchResult {
   End end = End::exhausted;
   uint64_t tries = 0;       // controlled runs that were made to look for the failure
   uint64_t candidates = 0;  // points for preemptions
-  FailureMatch matched = FailureMatch::none;
-  Execution last;  // found: the failing run
+  CoreMatch matched = CoreMatch::none;
+  Execution last;       // found: the failing run
+  uint64_t events = 0;  // of all tries
+  uint64_t prefix_events =
+      0;  // of these, before the first preemption that a try does not share with the passing run
   std::chrono::milliseconds elapsed{};
 };
 
-Result<CoreSearchResult> search_core(const CoreCase& core, const PassingRun& passing, Executor& executor,
-                                     const CoreSearchOptions& options,
+// `pool`: null: none.
+Result<CoreSearchResult> search_core(const CoreCase& core, const PassingRun& passing, const CodeNames& names,
+                                     Executor& executor, TryPool* pool, const CoreSearchOptions& options,
                                      const std::function<void(const CoreSearchResult&)>& progress);
 
 }  // namespace heddle

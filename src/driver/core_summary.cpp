@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "image/code_symbols.h"
+#include "image/debug_file.h"
 
 namespace heddle {
 namespace {
@@ -29,7 +30,8 @@ Result<CoreSummary> summarise_core(const std::filesystem::path& file) {
     out.build_id = module->build_id;
   }
   if (core.signal() != 0) out.signal = fmt::format("{} ({})", core.signal(), ::strsignal(core.signal()));
-  out.stacks = core_stacks(core, out.program, 1000);
+  const Result<std::filesystem::path> symbols = file_with_symbols(out.program);
+  out.stacks = core_stacks(core, out.program, symbols ? *symbols : "", 1000);
   return out;
 }
 

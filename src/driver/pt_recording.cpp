@@ -99,7 +99,7 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
   out.instructions = decoded.instructions;
   const PtwriteCode with_values{real, plan};
   const PtwriteCode* const written = ptwrite.empty() ? nullptr : &with_values;
-  const CodeMap code = HEDDLE_TRY(CodeMap::make(program, written));
+  const CodeMap code = HEDDLE_TRY(CodeMap::make(program, {.ptwrite = written, .symbols = {}}));
   const MachineBlocks blocks = HEDDLE_TRY(MachineBlocks::make(program, code, written));
   const ThreadNames names = name_threads(file, *pid);
   out.tids = names.tids;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
 #include "image/elf_file.h"
 
@@ -118,6 +119,7 @@ struct CodeSymbols::Data {
   Dwarf* dwarf = nullptr;
   std::vector<UnitRange> units;      // by address
   std::vector<ElfSymbol> functions;  // by address
+  std::mutex lock;                   // libdw reads on when it is asked, for one thread at a time
 
   ~Data() {
     if (dwarf != nullptr) dwarf_end(dwarf);
@@ -145,6 +147,7 @@ struct CodeSymbols::Data {
 
   // Frames by debug information; empty when there is none for this address.
   std::vector<CodeFrame> debug_frames(uint64_t address) {
+    const std::scoped_lock held(lock);
     UnitRange* range = unit_at(address);
     if (range == nullptr) return {};
     Dwarf_Die& unit = range->unit;

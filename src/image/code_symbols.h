@@ -20,6 +20,7 @@ struct CodeFrame {
   uint32_t line = 0;
 };
 
+// Several threads may ask at the same time.
 class CodeSymbols {
  public:
   static Result<CodeSymbols> open(const std::filesystem::path& executable);

@@ -55,7 +55,7 @@ void change(std::string& bytes, std::mt19937_64& random) {
 bool try_input(std::string bytes) {
   const Result<CoreFile> core = CoreFile::from_bytes(std::move(bytes), "fuzz");
   if (!core) return false;
-  for (const CoreStack& stack : core_stacks(*core, "/proc/self/exe", 50)) HEDDLE_CHECK(!stack.frames.empty());
+  for (const CoreStack& stack : core_stacks(*core, "/proc/self/exe", {}, 50)) HEDDLE_CHECK(!stack.frames.empty());
   char memory[256];
   for (const CoreModule& module : core->modules()) core->read(module.begin, memory, sizeof memory);
   for (const uint64_t address : {uint64_t{0}, uint64_t{0x400000}, uint64_t{0x600000}, UINT64_MAX - 8})
