@@ -1,13 +1,14 @@
 // A hash map of words with counts. Writers hold a lock; readers walk a chain without one, as long as the table
 // is not being resized: they look at the flag first, and only then at the table. A resize in between frees the
 // old table under them.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { kFirstSize = 4, kWords = 24, kReaders = 2, kLookups = 40 };
+enum { kFirstSize = 4, kWords = 60, kReaders = 2, kLookups = 150 };
 
 struct entry {
   struct entry* next;
