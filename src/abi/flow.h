@@ -158,8 +158,9 @@ struct heddle_flow_name {
  * a granule, and from bit 8 on the instruction. */
 #define HEDDLE_HOOK_FLOW_LOAD "heddle_flow_load"
 #define HEDDLE_HOOK_FLOW_STORE "heddle_flow_store"
-/* Around a load or store of other bytes, which have been counted as a small access is: `what` is their number,
- * WIDE_WRITES for a store, and from bit 8 on the instruction. The event ends in the state unmixed. */
+/* Around an access to other bytes, which has been counted as a small one is: `what` is their number, WIDE_WRITES if
+ * they are written, and from bit 8 on the instruction; then where a copy reads as many from, or null. The event
+ * ends in the state unmixed. */
 #define HEDDLE_HOOK_FLOW_BEGIN_WIDE "heddle_flow_begin_wide"
 #define HEDDLE_HOOK_FLOW_END_PART "heddle_flow_end_part"
 #define HEDDLE_FLOW_WIDE_WRITES 0x80

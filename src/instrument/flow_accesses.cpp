@@ -45,9 +45,15 @@ llvm::Align align_of(const llvm::Instruction& access) {
   return llvm::getLoadStoreAlignment(const_cast<llvm::Instruction*>(&access));
 }
 
-// Offsets of bytes that between them lie in all granules that the access touches.
-llvm::SmallVector<uint64_t, 5> granules_of(const llvm::Instruction& access) {
-  const uint64_t size = bytes_of(access), align = align_of(access).value();
+// Bytes that an access touches.
+struct Touched {
+  llvm::Value* pointer;
+  uint64_t size, align;
+  bool writes;
+};
+
+// Offsets of bytes that between them lie in all granules that are touched.
+llvm::SmallVector<uint64_t, 5> granules_of(uint64_t size, uint64_t align) {
   llvm::SmallVector<uint64_t, 5> out;
   for (uint64_t at = 0; at < size; at += kGranule) out.push_back(at);
   const bool within = align >= kGranule || (size <= align && llvm::isPowerOf2_64(size));
@@ -150,7 +156,7 @@ FlowHooks::FlowHooks(llvm::Module& module) {
   // Named in assembly only.
   module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOAD, word, pointer, word);
   module.getOrInsertFunction(HEDDLE_HOOK_FLOW_STORE, nothing, pointer, word, word);
-  module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_WIDE, nothing, pointer, word);
+  module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_WIDE, nothing, pointer, word, pointer);
   module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END_PART, nothing);
   begin_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN, nothing);
   end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
@@ -160,12 +166,36 @@ FlowHooks::FlowHooks(llvm::Module& module) {
 }
 
 bool is_inline_access(const llvm::Instruction& access) {
+  if (const auto* copy = llvm::dyn_cast<llvm::MemIntrinsic>(&access)) {
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
+    const auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(copy);
+    return length != nullptr && !length->isZero() && length->getValue().ule(kMostBytes) &&
+           copy->getDestAddressSpace() == 0 && (transfer == nullptr || transfer->getSourceAddressSpace() == 0);
+  }
   if (!llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(access))
     return false;
   if (pointer_of(access)->getType()->getPointerAddressSpace() != 0) return false;
   const llvm::TypeSize size = access.getModule()->getDataLayout().getTypeStoreSize(accessed_type(access));
   return !size.isScalable() && size.getFixedValue() != 0 && size.getFixedValue() <= kMostBytes &&
          !llvm::isa<llvm::StructType, llvm::ArrayType>(accessed_type(access));
+}
+
+// What is written first.
+static llvm::SmallVector<Touched, 2> touched_by(const llvm::Instruction& access,
+                                                llvm::ArrayRef<HookedAccess> hooked) {
+  const auto* copy = llvm::dyn_cast<llvm::MemIntrinsic>(&access);
+  if (copy == nullptr)
+    return {
+        {hooked[0].pointer, bytes_of(access), align_of(access).value(), !llvm::isa<llvm::LoadInst>(access)}};
+  llvm::SmallVector<Touched, 2> out;
+  const uint64_t size = llvm::cast<llvm::ConstantInt>(copy->getLength())->getZExtValue();
+  for (const HookedAccess& one : hooked) {
+    const bool writes = one.access.kind != AccessKind::read;
+    const llvm::MaybeAlign align =
+        writes ? copy->getDestAlign() : llvm::cast<llvm::MemTransferInst>(copy)->getSourceAlign();
+    out.insert(writes ? out.begin() : out.end(), {one.pointer, size, align.valueOrOne().value(), writes});
+  }
+  return out;
 }
 
 // Between two accesses of a stretch: code that neither waits nor counts events.
@@ -193,7 +223,7 @@ class FlowFunction {
     look(builder);
     for (const auto& stretch : stretches_) {
       sum_ = nullptr;
-      for (const auto& [access, hooked] : stretch) add(*access, hooked->pointer);
+      for (const auto& [access, hooked] : stretch) add(*access, touched_by(*access, *hooked));
       close();
     }
     for (llvm::CallBase* call : calls_) look_behind(*call);
@@ -202,7 +232,13 @@ class FlowFunction {
   }
 
  private:
-  using Stretch = std::vector<std::pair<llvm::Instruction*, const HookedAccess*>>;
+  using Stretch = std::vector<std::pair<llvm::Instruction*, const llvm::SmallVector<HookedAccess, 2>*>>;
+  // The word of a granule, and whether the granule is written.
+  struct Word {
+    llvm::Value* at;
+    bool writes;
+  };
+  using Words = llvm::SmallVector<Word, 5>;
 
   void find() {
     for (llvm::BasicBlock& block : function_) {
@@ -212,11 +248,12 @@ class FlowFunction {
       };
       for (llvm::Instruction& instruction : block) {
         const auto found = accesses_.find(&instruction);
-        if (found != accesses_.end() && is_inline_access(instruction))
-          now.emplace_back(&instruction, &found->second[0]);
-        else if (!is_quick(instruction))
+        if (found != accesses_.end() && is_inline_access(instruction)) {
+          now.emplace_back(&instruction, &found->second);
+        } else if (!is_quick(instruction)) {
           end();
-        if (!is_quick(instruction)) calls_.push_back(llvm::cast<llvm::CallBase>(&instruction));
+          calls_.push_back(llvm::cast<llvm::CallBase>(&instruction));
+        }
       }
       end();
     }
@@ -251,7 +288,7 @@ class FlowFunction {
     return builder.CreateLoad(variable->getAllocatedType(), variable);
   }
 
-  void add(llvm::Instruction& access, llvm::Value* pointer) {
+  void add(llvm::Instruction& access, llvm::ArrayRef<Touched> touched) {
     const unsigned size = small_size(access);
     llvm::IRBuilder<> builder(&access);
     builder.SetCurrentDebugLocation(hook_location(access));
@@ -259,19 +296,20 @@ class FlowFunction {
     llvm::Value* number = builder.CreateAdd(value_of(builder, number_), builder.getInt64(kEvent));
     builder.CreateStore(number, number_);
     set_status(builder, self, builder.CreateAdd(number, builder.getInt64(HEDDLE_FLOW_direct)));
-    const llvm::SmallVector<llvm::Value*, 5> words = words_of(builder, access, pointer);
+    const Words words = words_of(builder, touched);
     llvm::Instruction *then = nullptr, *otherwise = nullptr;
     llvm::SplitBlockAndInsertIfThenElse(all_mine(builder, words, tag(builder, self)), &access, &then,
                                         &otherwise,
                                         llvm::MDBuilder(access.getContext()).createBranchWeights(1000, 1));
     llvm::BasicBlock* behind = access.getParent();
-    if (llvm::isa<llvm::LoadInst>(access)) unless_known(words, self, then, otherwise);
+    if (!touched.back().writes) unless_known(words, self, then, otherwise);
     // The program's own instruction, which has a number, goes where its hook may be.
     llvm::Instruction* direct = access.clone();
     direct->insertBefore(then);
     llvm::IRBuilder<> slow(otherwise);
     slow.SetCurrentDebugLocation(hook_location(access));
-    llvm::Value* told = size != 0 ? add_hook(slow, access, pointer, size) : add_event(slow, access, pointer);
+    llvm::Value* told =
+        size != 0 ? add_hook(slow, access, touched[0].pointer, size) : add_event(slow, access, touched);
     look(slow);  // handlers of signals may have run in the hook, and counted events
     last_ = &*behind->getFirstInsertionPt();
     if (!access.getType()->isVoidTy()) add_value(access, direct, told, then, otherwise);
@@ -308,16 +346,16 @@ class FlowFunction {
     sum_ = summed(after, sum_, exchange ? after.CreateExtractValue(value, 0) : value);
   }
 
-  // Where the words of its granules are.
-  static llvm::SmallVector<llvm::Value*, 5> words_of(llvm::IRBuilder<>& builder,
-                                                     const llvm::Instruction& access, llvm::Value* pointer) {
-    llvm::SmallVector<llvm::Value*, 5> words;
-    llvm::Value* number = builder.CreatePtrToInt(pointer, builder.getInt64Ty());
-    for (const uint64_t offset : granules_of(access)) {
-      llvm::Value* at = offset == 0 ? number : builder.CreateAdd(number, builder.getInt64(offset));
-      if (align_of(access).value() < kGranule) at = builder.CreateAnd(at, builder.getInt64(~(kGranule - 1)));
-      at = builder.CreateXor(at, builder.getInt64(HEDDLE_FLOW_SHADOW));
-      words.push_back(builder.CreateIntToPtr(at, builder.getPtrTy()));
+  static Words words_of(llvm::IRBuilder<>& builder, llvm::ArrayRef<Touched> touched) {
+    Words words;
+    for (const Touched& one : touched) {
+      llvm::Value* number = builder.CreatePtrToInt(one.pointer, builder.getInt64Ty());
+      for (const uint64_t offset : granules_of(one.size, one.align)) {
+        llvm::Value* at = offset == 0 ? number : builder.CreateAdd(number, builder.getInt64(offset));
+        if (one.align < kGranule) at = builder.CreateAnd(at, builder.getInt64(~(kGranule - 1)));
+        at = builder.CreateXor(at, builder.getInt64(HEDDLE_FLOW_SHADOW));
+        words.push_back({builder.CreateIntToPtr(at, builder.getPtrTy()), one.writes});
+      }
     }
     return words;
   }
@@ -328,11 +366,10 @@ class FlowFunction {
     return builder.CreateLoad(builder.getInt32Ty(), field(builder, self, kTag), true);
   }
 
-  static llvm::Value* all_mine(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::Value*> words,
-                               llvm::Value* tag) {
+  static llvm::Value* all_mine(llvm::IRBuilder<>& builder, const Words& words, llvm::Value* tag) {
     llvm::Value* other = nullptr;
-    for (llvm::Value* word : words) {
-      llvm::Value* half = builder.CreateLoad(builder.getInt32Ty(), word, true);
+    for (const Word& word : words) {
+      llvm::Value* half = builder.CreateLoad(builder.getInt32Ty(), word.at, true);
       if (words.size() == 1) return builder.CreateICmpEQ(half, tag);
       llvm::Value* differs = builder.CreateXor(half, tag);
       other = other == nullptr ? differs : builder.CreateOr(other, differs);
@@ -340,9 +377,9 @@ class FlowFunction {
     return builder.CreateICmpEQ(other, builder.getInt32(0));
   }
 
-  // Before `otherwise`: to `then` if everybody may read the granules, and what was written there is known to
-  // have been so before. The hook is called behind this.
-  static void unless_known(llvm::ArrayRef<llvm::Value*> words, llvm::Value* self, llvm::Instruction* then,
+  // Before `otherwise`: to `then` if everybody may read the granules that are read, and what was written there
+  // is known to have been so before. The hook is called behind this.
+  static void unless_known(const Words& words, llvm::Value* self, llvm::Instruction* then,
                            llvm::Instruction* otherwise) {
     llvm::BasicBlock* check = otherwise->getParent();
     llvm::BasicBlock* hook = check->splitBasicBlock(otherwise);
@@ -351,21 +388,23 @@ class FlowFunction {
     builder.SetCurrentDebugLocation(otherwise->getDebugLoc());
     llvm::Value* seen = builder.CreateLoad(builder.getPtrTy(), field(builder, self, kSeen));
     llvm::Value* all = nullptr;
-    for (llvm::Value* at : words) {
-      llvm::Value* word = builder.CreateLoad(builder.getInt64Ty(), at, true);
+    for (const Word& one : words) {
+      llvm::Value* word = builder.CreateLoad(builder.getInt64Ty(), one.at, true);
       const auto part = [&](unsigned from, unsigned bits) {
         return builder.CreateAnd(builder.CreateLShr(word, from), builder.getInt64((uint64_t{1} << bits) - 1));
       };
-      llvm::Value* slot = part(HEDDLE_FLOW_SLOT_AT, HEDDLE_FLOW_NUMBER_AT - HEDDLE_FLOW_SLOT_AT);
-      llvm::Value* known =
-          builder.CreateLoad(builder.getInt64Ty(), builder.CreateInBoundsGEP(builder.getInt64Ty(), seen, slot));
-      llvm::Value* read =
-          builder.CreateICmpEQ(part(0, HEDDLE_FLOW_SLOT_AT), builder.getInt64(HEDDLE_FLOW_read));
-      llvm::Value* good = builder.CreateAnd(
-          read, builder.CreateICmpUGE(known, part(HEDDLE_FLOW_NUMBER_AT, HEDDLE_FLOW_NUMBER_BITS)));
+      llvm::Value* good = nullptr;
       if (words.size() > 1)
-        good = builder.CreateOr(
-            good, builder.CreateICmpEQ(builder.CreateTrunc(word, builder.getInt32Ty()), tag(builder, self)));
+        good = builder.CreateICmpEQ(builder.CreateTrunc(word, builder.getInt32Ty()), tag(builder, self));
+      if (!one.writes) {
+        llvm::Value* slot = part(HEDDLE_FLOW_SLOT_AT, HEDDLE_FLOW_NUMBER_AT - HEDDLE_FLOW_SLOT_AT);
+        llvm::Value* known = builder.CreateLoad(builder.getInt64Ty(),
+                                                builder.CreateInBoundsGEP(builder.getInt64Ty(), seen, slot));
+        llvm::Value* read = builder.CreateAnd(
+            builder.CreateICmpEQ(part(0, HEDDLE_FLOW_SLOT_AT), builder.getInt64(HEDDLE_FLOW_read)),
+            builder.CreateICmpUGE(known, part(HEDDLE_FLOW_NUMBER_AT, HEDDLE_FLOW_NUMBER_BITS)));
+        good = good == nullptr ? read : builder.CreateOr(good, read);
+      }
       all = all == nullptr ? good : builder.CreateAnd(all, good);
     }
     builder.CreateCondBr(all, then->getParent(), hook);
@@ -384,12 +423,15 @@ class FlowFunction {
   }
 
   // Any other access, between begin and end of its event.
-  llvm::Value* add_event(llvm::IRBuilder<>& builder, llvm::Instruction& access, llvm::Value* pointer) {
-    const uint64_t writes = llvm::isa<llvm::LoadInst>(access) ? 0 : HEDDLE_FLOW_WIDE_WRITES;
-    const uint64_t what = uint64_t{program_.id_of(access).value} << 8 | writes | bytes_of(access);
-    call_apart(builder, HEDDLE_HOOK_FLOW_BEGIN_WIDE, pointer, what, builder.getInt64(0));
+  llvm::Value* add_event(llvm::IRBuilder<>& builder, llvm::Instruction& access,
+                         llvm::ArrayRef<Touched> touched) {
+    const uint64_t writes = touched[0].writes ? HEDDLE_FLOW_WIDE_WRITES : 0;
+    const uint64_t what = uint64_t{program_.id_of(access).value} << 8 | writes | touched[0].size;
+    llvm::Value* from = builder.getInt64(0);
+    if (touched.size() > 1) from = builder.CreatePtrToInt(touched[1].pointer, builder.getInt64Ty());
+    call_apart(builder, HEDDLE_HOOK_FLOW_BEGIN_WIDE, touched[0].pointer, what, from);
     access.moveBefore(*builder.GetInsertBlock(), builder.GetInsertPoint());
-    call_apart(builder, HEDDLE_HOOK_FLOW_END_PART, pointer, 0, builder.getInt64(0));
+    call_apart(builder, HEDDLE_HOOK_FLOW_END_PART, touched[0].pointer, 0, builder.getInt64(0));
     return &access;
   }
 

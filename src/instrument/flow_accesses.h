@@ -37,7 +37,7 @@ struct HookedAccess {
   llvm::WeakTrackingVH pointer;
 };
 
-// A load, a store or an atomic update that touches so few granules that each is looked at.
+// A load, store, atomic update or copy that touches so few granules that each is looked at.
 bool is_inline_access(const llvm::Instruction& instruction);
 
 using FlowAccesses = llvm::MapVector<llvm::Instruction*, llvm::SmallVector<HookedAccess, 2>>;

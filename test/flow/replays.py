@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records programs with --mode flow (or a baseline), whether they fail or not, and replays each recording.
 
-  replays.py HEDDLE FOLDER [--runs N] [--only TEXT] [--mode MODE] PROGRAM...
+  replays.py HEDDLE FOLDER [--runs N] [--only TEXT] [--mode MODE] [--level=LEVEL] PROGRAM...
 
 The replay compares the values at every read and the end; what is left to check here is that it says so. Prints a line for each
 program that does not, and a summary: programs, recordings, failures among them.
@@ -29,12 +29,12 @@ def run(command, folder, limit=120):
         return subprocess.CompletedProcess(command, 124, late.stdout or b"", b"not done in time")
 
 
-def check(heddle, source, folder, runs, mode, hang, options):
+def check(heddle, source, folder, runs, mode, hang, options, level):
     """Problems, recordings, failures."""
     name = os.path.splitext(os.path.basename(source))[0]
     language = "c++" if source.endswith(".cpp") else "cc"
     standard = ["-std=c++20"] if language == "c++" else []
-    built = run([heddle, language, *standard, "-O1", "-g", "-pthread", "-w", source, "-o", name, "-latomic"], folder)
+    built = run([heddle, language, *standard, level, "-g", "-pthread", "-w", source, "-o", name, "-latomic"], folder)
     if built.returncode != 0:
         return [f"{name}: does not compile: {built.stderr.decode(errors='replace')[-300:]}"], 0, 0
     problems, recordings, failures = [], 0, 0
@@ -69,6 +69,7 @@ def main():
     parser.add_argument("--mode", default="flow")
     parser.add_argument("--hang", default="3s")
     parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("--level", default="-O1", help="of optimisation: --level=-O2")
     parser.add_argument("programs", nargs="+")
     given = parser.parse_args()
     given.heddle = os.path.abspath(given.heddle)
@@ -79,7 +80,7 @@ def main():
             continue
         programs += 1
         found, recorded, failed = check(given.heddle, os.path.abspath(source), given.folder, given.runs, given.mode, given.hang,
-                                        given.option)
+                                        given.option, given.level)
         for problem in found:
             print(problem, flush=True)
         problems += found

@@ -757,8 +757,8 @@ uint64_t rt_do_heddle_flow_end(void) {
 
 /* ---- loads and stores that instrumented code has looked at and counted, as small ones are */
 RT_FL_KEEPING(heddle_flow_begin_wide);
-uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what);
-uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what) {
+uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what, const void* from);
+uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what, const void* from) {
   struct rt_fl_local* const local = rt_fl_local;
   if (!rt_fl_active()) return 0;
   void* const stack = rt_fl_stack;
@@ -767,7 +767,9 @@ uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what) {
   local->inside = local->open;
   if (!local->open) {
     local->range_count = 0;
-    add_range(at, what & (HEDDLE_FLOW_WIDE_WRITES - 1), (what & HEDDLE_FLOW_WIDE_WRITES) != 0);
+    const uint64_t size = what & (HEDDLE_FLOW_WIDE_WRITES - 1);
+    add_range(at, size, (what & HEDDLE_FLOW_WIDE_WRITES) != 0);
+    if (from != NULL) add_range(from, size, false);
     open_event(local);
     rt_fl_name((uint32_t)(what >> 8), HEDDLE_FLOW_name_access);
   }
