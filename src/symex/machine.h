@@ -174,7 +174,8 @@ class SymbolicMachine {
   void store(uint64_t address, const ValueLayout& type, const Cell* from, const Op& op);
   // Of a scalar of whole bytes; what is written is computed from what was read.
   Expr update(uint64_t address, unsigned bits, const Op& op, const std::function<Expr(Expr)>& change);
-  Expr read_bytes(uint64_t address, unsigned bytes);  // own memory, no event
+  Expr read_bytes(uint64_t address, unsigned bytes);     // own memory, no event
+  std::optional<uint64_t> known_word(uint64_t address);  // what lies there, if it is a number or was recorded
   void write_bytes(uint64_t address, Expr value, unsigned bytes);
   // The same as accesses of library code: in pieces, each an event if it is shared.
   void copy(uint64_t to, uint64_t from, uint64_t size, const Op& op);
@@ -301,7 +302,6 @@ class SymbolicMachine {
   void forget_library_block(uint64_t address);
   void write_unknown(uint64_t address, uint64_t size, const std::string& why);
   uint64_t next_object(uint64_t address) const;
-  std::optional<uint64_t> known_word(uint64_t address);
   Event& symbolic_event(EventKind kind, Expr address, unsigned bytes, const Op& op);
 
   std::vector<Cell> stack_;

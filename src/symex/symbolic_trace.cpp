@@ -136,6 +136,17 @@ class Pass {
     return ThreadDecoder(input_.program, input_.plan, each.log, visitor, each.jumps).run();
   }
 
+  std::vector<ToldInVain> told_in_vain(size_t thread) const {
+    struct Finder : PathVisitor {
+      void block(BlockId) override { ++told; }
+      void control_lost(uint64_t certain) override { out.push_back({certain, told}); }
+      uint64_t told = 0;
+      std::vector<ToldInVain> out;
+    } finder;
+    if (!input_.logs[thread].jumps.empty()) follow(thread, finder, nullptr);
+    return std::move(finder.out);
+  }
+
   // How a log ends must be known before: a thread that was stopped may have been told more blocks than it is
   // sure to have entered. Most were not, so the others are interpreted again when that has come out.
   void interpret(size_t thread) {
@@ -188,6 +199,7 @@ class Pass {
                                    .joined = JoinedThreads(lives_, input_.logs[thread].name),
                                    .exit_code = input_.info.exit_code,
                                    .last_block = in_call ? end.blocks : end.certain_blocks,
+                                   .told_in_vain = told_in_vain(thread),
                                    .death = death_of(thread, end)});
     run.end = follow(thread, interpreter, &interpreter);
     if (interpreter.pending_sync()) run.pending = interpreter.pending_sync()->entry;

@@ -41,8 +41,24 @@ void ThreadInterpreter::arrived_last() {
   machine_.unpass({.instruction = machine_.current(), .counts = true});
 }
 
-// std::notify_all_at_thread_exit: the lock that was handed over is released, then all are woken. What the
-// thread was to do once is for another one to do; robust mutexes that it holds are released.
+// A promise that libstdc++ fulfils when the thread ends: behind what it keeps in its list it has a weak pointer
+// to the shared state.
+void ThreadInterpreter::make_ready_at_exit(const llvm::CallBase& call) {
+  constexpr uint64_t kState = 16, kControl = 24;
+  const auto item = argument(call, 0);
+  const std::optional<uint64_t> state = item ? machine_.known_word(*item + kState) : std::nullopt;
+  const std::optional<uint64_t> control = item ? machine_.known_word(*item + kControl) : std::nullopt;
+  if (state && control) {
+    ready_at_exit_.emplace_back(*state, *control);
+  } else {
+    machine_.unknown(1, "a promise that is fulfilled when the thread ends");
+    machine_.wrote_anywhere = true;
+  }
+}
+
+// std::notify_all_at_thread_exit: the lock that was handed over is released, then all are woken. Promises are
+// fulfilled: the shared state has its status behind the result. What the thread was to do once is for another
+// one to do; robust mutexes that it holds are released.
 void ThreadInterpreter::finish_thread() {
   if (!ended_itself_) took(HEDDLE_SYNC_thread_cancel);
   const auto add = [this](EventKind kind, uint64_t object) -> Event& {
@@ -51,6 +67,13 @@ void ThreadInterpreter::finish_thread() {
     event.address = object;
     return event;
   };
+  constexpr uint64_t kStatus = 16, kCounts = 8;
+  for (const auto& [state, control] : ready_at_exit_) {
+    ++machine_.step;
+    machine_.forget(control + kCounts, 8, "how many own a promise that is fulfilled when the thread ends");
+    ++machine_.step;
+    machine_.write_from_outside(state + kStatus, std::vector<uint8_t>{1, 0, 0, 0}, false);
+  }
   for (const SyncEntry& entry : at_exit_) {
     add(EventKind::unlock, entry.object[1]);
     add(EventKind::broadcast, entry.object[0]);

@@ -39,6 +39,7 @@ bool ThreadInterpreter::stand_at(const llvm::Instruction& instruction, Stop stop
 // ---- functions
 
 void ThreadInterpreter::enter_function(FunctionId id, EnteredBy by) {
+  entered_in_vain_ += in_vain_;
   if (!active()) return;
   const llvm::Function& function = machine_.code.program().function(id);
   const FunctionOps& code = machine_.code.of(function);
@@ -120,6 +121,11 @@ void ThreadInterpreter::arguments(FunctionId id, std::span<const uint64_t> value
 }
 
 void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
+  if (entered_in_vain_ > 0) {
+    --entered_in_vain_;
+    return;
+  }
+  if (by == LeftBy::unwound) in_vain_ = false;
   if (!active() || machine_.frames.empty()) return;
   const EnteredBy entered_by = entered_.back();
   std::vector<Cell> result;
@@ -155,6 +161,14 @@ void ThreadInterpreter::leave_function(FunctionId, LeftBy by) {
 // ---- blocks
 
 void ThreadInterpreter::block(BlockId id) {
+  while (!around_.told_in_vain.empty() && around_.told_in_vain.front().end <= blocks_)
+    around_.told_in_vain.erase(around_.told_in_vain.begin());
+  if (!around_.told_in_vain.empty() && around_.told_in_vain.front().from <= blocks_) {
+    in_vain_ = true;
+    machine_.wrote_anywhere = true;  // as far as it came
+    ++blocks_;
+    return;
+  }
   if (!active()) return;
   if (blocks_++ >= around_.last_block && !around_.death) {
     done_ = true;
@@ -456,6 +470,9 @@ void ThreadInterpreter::apply_effects(const llvm::CallBase& call, const Returned
   });
   if (effects != nullptr && effects->allocation == AllocationKind::release)
     return release_call(machine_, next_op());
+  if (effects != nullptr &&
+      plan.info.callee->getName() == "_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv")
+    return make_ready_at_exit(call);
   if (effects == nullptr || !entry.result || *entry.result == 0) return;
   if (plan.info.callee->getName() == "__errno_location") machine_.find_error(*entry.result);
   if (plan.info.callee->getName() == "__cxa_allocate_exception") {
@@ -523,6 +540,7 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
 }
 
 void ThreadInterpreter::returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) {
+  in_vain_ = false;
   if (!active() || machine_.frames.empty()) return;
   SymbolicMachine::Frame& frame = machine_.top();
   if (entry.returns == 0) {
@@ -541,7 +559,7 @@ void ThreadInterpreter::returned_twice(const llvm::CallBase& call, const TwiceEn
 }
 
 void ThreadInterpreter::control_lost(uint64_t) {
-  if (active()) machine_.unknown(1, "a signal handler that was left by a jump");
+  if (active() || in_vain_) machine_.unknown(1, "a signal handler that was left by a jump");
 }
 
 void ThreadInterpreter::end(const DecodeEnd& end) {

@@ -24,6 +24,12 @@ struct NewThread {
   uint32_t epoch = 0;
 };
 
+// Blocks that were told, though a handler had interrupted the thread and was left by a jump: these numbers. The
+// thread may have entered the first ones, or none.
+struct ToldInVain {
+  uint64_t from = 0, end = 0;
+};
+
 class ThreadInterpreter : public PathVisitor, public CallValues {
  public:
   // `read_file`: bytes of a file that was kept (WrittenBytes::file). `made`: a thread was made.
@@ -31,8 +37,9 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
     std::function<std::optional<std::vector<uint8_t>>(uint64_t file, uint64_t offset, uint64_t size)> read_file;
     std::function<void(NewThread)> made;
     JoinedThreads joined;
-    std::optional<int> exit_code;      // of the process
-    uint64_t last_block = UINT64_MAX;  // how many blocks are certain
+    std::optional<int> exit_code;          // of the process
+    uint64_t last_block = UINT64_MAX;      // how many blocks are certain
+    std::vector<ToldInVain> told_in_vain;  // in their order
     // Of the thread that failed: behind the certain blocks it went on up to the instruction that it died of.
     struct Death {
       std::optional<uint64_t> address;  // that was accessed
@@ -88,7 +95,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   bool dies_in(const llvm::CallBase& call, uint64_t address);
   bool calls_exit() const;
   void must_exit_with(const Cell& code);
-  bool active() const { return !lost_ && !done_; }
+  bool active() const { return !lost_ && !done_ && !in_vain_; }
   void lose(const std::string& why);
   bool stand_at(const llvm::Instruction& instruction, Stop stop);
   const Op& next_op() { return machine_.top().code->ops[machine_.top().next]; }
@@ -120,6 +127,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   void before_sync(const llvm::CallBase& call, const SyncEntry& entry);
   void after_sync(const llvm::CallBase& call, const SyncEntry& entry, const ReturnedEntry& returned);
   void arrived_last();
+  void make_ready_at_exit(const llvm::CallBase& call);
   void begin_once();
   void abandon(const Pending& left);
   void wait_event(EventKind kind, const SyncEntry& entry);
@@ -144,9 +152,13 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   std::map<uint64_t, uint32_t> mutex_kinds_;     // by the address of the attributes
   std::map<uint64_t, uint64_t> robust_mutexes_;  // that it holds: how often
   std::vector<SyncEntry> at_exit_;
+  // Promises (set_value_at_thread_exit): their shared states, and the blocks that count the owners of these.
+  std::vector<std::pair<uint64_t, uint64_t>> ready_at_exit_;
   uint64_t blocks_ = 0;
   uint64_t last_error_ = 0;  // that the log holds
   bool lost_ = false, done_ = false;
+  bool in_vain_ = false;  // what is told is: until the thread is found again
+  size_t entered_in_vain_ = 0;
   bool is_exiting_ = false;    // it executes what exit() does before the process ends
   bool ended_itself_ = false;  // returned, or called pthread_exit
   std::string why_;

@@ -206,8 +206,10 @@ void rt_drain(struct rt_buffer* buffer) {
   (void)buffer;
   settle();
 }
+/* The access that the thread is at may be what interrupted it. */
 void rt_interrupt_buffer(struct rt_buffer* buffer) {
   (void)buffer;
+  if (mine.open != NULL) mine.open->lost = 1;
   settle();
 }
 void rt_end_buffer(struct rt_log* log) {
