@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "replay/event_story.h"
 
@@ -42,20 +43,35 @@ std::string what_happens(const Schedule& schedule, const Step& step, bool last) 
   return "";
 }
 
-// Of the events of one step the first and the last few are shown.
-constexpr size_t kFirst = 2, kLast = 4;
+// Of the events of one step a few are shown: the last ones, reads of what other threads wrote, the first ones.
+constexpr size_t kMostShown = 6, kAlwaysLast = 2, kFirst = 2;
 
-bool is_shown(size_t i, size_t count) {
-  return count <= kFirst + kLast || i < kFirst || i >= count - kLast;
+std::vector<bool> shown_of(std::span<const StoryEvent> events) {
+  std::vector<bool> shown(events.size(), events.size() <= kMostShown);
+  if (events.size() <= kMostShown) return shown;
+  size_t left = kMostShown;
+  const auto show = [&](size_t i) {
+    left -= !shown[i];
+    shown[i] = true;
+  };
+  for (size_t i = events.size(); i-- > events.size() - kAlwaysLast;) show(i);
+  for (size_t i = events.size(); i-- > 0 && left > 1;)
+    if (events[i].of_another) show(i);
+  for (size_t i = events.size(); i-- > 0 && left > kFirst;) show(i);
+  for (size_t i = 0; i < events.size() && left > 0; ++i) show(i);
+  return shown;
 }
 
 std::string accesses_text(std::span<const StoryEvent> events, const OwnPlaces& own) {
   std::string out;
+  const std::vector<bool> shown = shown_of(events);
+  size_t left_out = 0;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (!is_shown(i, events.size())) {
-      if (i == kFirst) out += fmt::format("      ... {} more\n", events.size() - kFirst - kLast);
+    if (!shown[i]) {
+      ++left_out;
       continue;
     }
+    if (left_out > 0) out += fmt::format("      ... {} more\n", std::exchange(left_out, 0));
     const auto better = own.find(events[i].event);
     const std::optional<CodePlace> place = better == own.end() ? events[i].place : better->second;
     const std::string line = place ? fmt::format("{}:{} ", place->file, place->line) : "";
@@ -74,7 +90,7 @@ void each_step(const Execution& run, std::span<const StoryEvent> events, size_t 
     const auto end =
         std::find_if(begin, events.end(), [&](const StoryEvent& event) { return event.step != i; });
     std::vector<StoryEvent> of(begin, end);
-    if (of.size() > kFirst + kLast && !about_locks) std::erase_if(of, std::mem_fn(&StoryEvent::is_sync));
+    if (of.size() > kMostShown && !about_locks) std::erase_if(of, std::mem_fn(&StoryEvent::is_sync));
     use(i, std::span<const StoryEvent>(of));
     begin = end;
   }
@@ -98,8 +114,9 @@ std::vector<size_t> foreign_events(const Execution& run, const CodeNames& names,
   std::vector<size_t> out;
   const std::vector<StoryEvent> events = event_story(run, names);
   each_step(run, events, most, [&](size_t, std::span<const StoryEvent> of) {
+    const std::vector<bool> shown = shown_of(of);
     for (size_t i = 0; i < of.size(); ++i)
-      if (is_shown(i, of.size()) && !is_own(of[i].place)) out.push_back(of[i].event);
+      if (shown[i] && !is_own(of[i].place)) out.push_back(of[i].event);
   });
   std::ranges::reverse(out);
   return out;

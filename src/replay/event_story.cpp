@@ -70,6 +70,43 @@ class SharedWords {
   bool any_changes_ = false;
 };
 
+// By word of memory: who wrote it last.
+class LastWriters {
+ public:
+  explicit LastWriters(const Execution& run) : run_(run) {
+    for (size_t i = 0; i < run.kept_events.size(); ++i) first_event_.try_emplace(run.kept_events[i].thread, i);
+  }
+
+  // Who has written what the event reads, if it is another thread, and not one that made this one later.
+  std::optional<uint16_t> other_writer(const heddle_event& event) const {
+    if (!is_access(event) || event.kind == HEDDLE_EVENT_write) return std::nullopt;
+    const auto write = writes_.find(event.address / kWord);
+    if (write == writes_.end() || write->second.thread == event.thread) return std::nullopt;
+    const bool handed_over = write->second.event < first_event_.at(event.thread) &&
+                             name(event.thread).starts_with(name(write->second.thread) + ":");
+    return handed_over ? std::nullopt : std::optional(write->second.thread);
+  }
+
+  void see(const heddle_event& event, size_t number) {
+    if (!is_access(event) || event.kind == HEDDLE_EVENT_read) return;
+    for (uint64_t word = event.address / kWord; word <= (event.address + event.size - 1) / kWord; ++word)
+      writes_[word] = {event.thread, number};
+  }
+
+  std::string name(uint16_t thread) const {
+    return thread < run_.schedule.threads.size() ? run_.schedule.threads[thread].name.text() : "";
+  }
+
+ private:
+  struct Write {
+    uint16_t thread = 0;
+    size_t event = 0;
+  };
+  const Execution& run_;
+  std::unordered_map<uint64_t, Write> writes_;
+  std::unordered_map<uint16_t, size_t> first_event_;  // by thread
+};
+
 // Locks, conditions, semaphores and the like: what a thread waits for, and lets others have.
 bool is_told(uint32_t sync) {
   return (sync >= HEDDLE_SYNC_mutex_lock && sync <= HEDDLE_SYNC_mutex_unlock) ||
@@ -171,18 +208,25 @@ std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names
                                    : "";
     return operation_text(event, object_name(event.address, run, names), thread);
   };
+  LastWriters writers(run);
   size_t event = 0;
   for (size_t step = 0; step < run.schedule.steps.size(); ++step) {
     if (run.schedule.steps[step].kind != StepKind::run) continue;
     const uint64_t count = run.schedule.steps[step].count;
     for (uint64_t i = 0; i < count && event < run.kept_events.size(); ++i, ++event) {
       const heddle_event& each = run.kept_events[event];
-      if (std::string text = text_of(each); !text.empty())
-        out.push_back({.step = step,
-                       .event = event,
-                       .place = names.place_of_site(each.site),
-                       .what = std::move(text),
-                       .is_sync = each.kind >= HEDDLE_EVENT_sync});
+      const std::optional<uint16_t> writer = all ? std::nullopt : writers.other_writer(each);
+      writers.see(each, event);
+      std::string text = text_of(each);
+      if (text.empty()) continue;
+      if (writer && each.kind == HEDDLE_EVENT_read)
+        text += fmt::format(" (written by thread {})", writers.name(*writer));
+      out.push_back({.step = step,
+                     .event = event,
+                     .place = names.place_of_site(each.site),
+                     .what = std::move(text),
+                     .is_sync = each.kind >= HEDDLE_EVENT_sync,
+                     .of_another = writer.has_value()});
     }
   }
   return out;

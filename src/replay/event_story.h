@@ -13,11 +13,13 @@ struct StoryEvent {
   size_t step = 0;   // of the run's schedule
   size_t event = 0;  // of Execution::kept_events
   std::optional<CodePlace> place;
-  std::string what;      // "reads balance: 100"
-  bool is_sync = false;  // no access: a lock, a wait
+  std::string what;         // "reads balance: 100"
+  bool is_sync = false;     // no access: a lock, a wait
+  bool of_another = false;  // it reads what another thread has written meanwhile
 };
 
-// The accesses to memory that more than one thread accesses and that changes then, the end of blocks that
+// The accesses to memory that more than one thread accesses and that changes then (with who wrote what is read,
+// if it was another one), the end of blocks that
 // others have used, locks and what else threads wait for, in their order. Of runs with
 // ExecutionPlan::keep_events; of others nothing.
 std::vector<StoryEvent> event_story(const Execution& run, const CodeNames& names);

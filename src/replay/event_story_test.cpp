@@ -58,6 +58,23 @@ TEST(EventStory, LeavesOutWhatWasHandedOverOnce) {
   EXPECT_EQ(event_story(run, FakeNames()).size(), 5u);
 }
 
+TEST(EventStory, TellsWhoWroteWhatIsRead) {
+  Execution run;
+  const ThreadName main;
+  run.schedule.threads = {{.name = main}, {.name = main.child(0)}};
+  run.schedule.steps = {Step::run(ThreadIndex(0), 1), Step::run(ThreadIndex(1), 2),
+                        Step::run(ThreadIndex(0), 2)};
+  run.kept_events = {access(HEDDLE_EVENT_write, 0, 0x100, 1), access(HEDDLE_EVENT_read, 1, 0x100, 1),
+                     access(HEDDLE_EVENT_write, 1, 0x100, 2), access(HEDDLE_EVENT_read, 0, 0x100, 2),
+                     access(HEDDLE_EVENT_write, 0, 0x100, 3)};
+  const std::vector<StoryEvent> story = event_story(run, FakeNames());
+  ASSERT_EQ(story.size(), 5u);
+  EXPECT_EQ(story[1].what, "reads 0x100: 1") << "written before the thread was made";
+  EXPECT_FALSE(story[1].of_another);
+  EXPECT_EQ(story[3].what, "reads 0x100: 2 (written by thread 0:0)");
+  EXPECT_TRUE(story[3].of_another);
+}
+
 TEST(EventStory, TellsOfLocksAndOfBlocksThatOthersHaveUsed) {
   Execution run;
   run.schedule.steps = {Step::run(ThreadIndex(0), 5)};
