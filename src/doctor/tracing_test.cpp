@@ -96,11 +96,15 @@ TEST(DoctorPt, OldDevice) {
   FakeMachine machine;
   for (const char* cap : {"psb_cyc", "mtc", "ip_filtering", "ptwrite"})
     machine.files[kFakePt + "/caps/" + cap] = "0\n";
-  expect(machine, "intel_pt", limited, "available: no extras; without psb_cyc, mtc, ip_filtering, ptwrite",
+  expect(machine, "intel_pt", limited,
+         "available: no extras; without psb_cyc, mtc, ip_filtering, ptwrite (record --mode pt --ptwrite needs "
+         "ptwrite)",
          "use a newer Intel processor (Skylake or later)");
   machine = FakeMachine();
   machine.files[kFakePt + "/caps/ptwrite"] = "0\n";
-  expect(machine, "intel_pt", ok, "available: psb_cyc, mtc, ip_filtering; without ptwrite", "");
+  expect(machine, "intel_pt", ok,
+         "available: psb_cyc, mtc, ip_filtering; without ptwrite (record --mode pt --ptwrite needs ptwrite)",
+         "");
 }
 
 TEST(DoctorPt, ReasonsForItsAbsence) {

@@ -244,7 +244,9 @@ bool PathFollower::resume(uint64_t begin) {
     Activation& activation = stack_[depth - 1];
     const bool here = begin >= activation.code->range.begin && begin < activation.code->range.end;
     if (!here || !activation.calls) continue;
-    const bool returned = is_behind(begin, activation.call_address) && !activation.tail;
+    // Behind one that throws the landing pad may stand.
+    const bool returned = is_behind(begin, activation.call_address) && !activation.tail &&
+                          (activation.call == nullptr || !activation.call->doesNotReturn());
     const auto* invoke = llvm::dyn_cast_or_null<llvm::InvokeInst>(activation.call);
     if (!returned && invoke == nullptr) continue;
     if (!returned) {  // to the landing pad, if it is one
