@@ -81,7 +81,6 @@ def bench(heddle, compiler, folder, table, say):
         executable = build(program, compiler, folder)
         check(heddle, executable, "sc", "trees", 1)  # heddle reads the executable once, and keeps what it finds
         for model, outcomes in zip(MODELS, program.outcomes):
-            say(f"{name_of(program)} {model}")
             default = check(heddle, executable, model, "trees", DEFAULT_SECONDS)
             counts = []
             for algorithm in ALGORITHMS:
@@ -90,6 +89,7 @@ def bench(heddle, compiler, folder, table, say):
             peers = [f"{each[0]} / {each[1]:.2f}" if each else "none in 60 s" for each in program.peers[model]]
             rows.append([f"{name_of(program)} {model}", outcomes or "", default["outcomes"] if default["verdict"] == "safe" else default["verdict"],
                          default["executions"], default["states"], f"{default['processor']:.2f}", *counts, *peers, *[""] * (2 - len(peers))])
+            say("  ".join(str(cell) for cell in rows[-1]))
     table(f"exploration: all interleavings. Executions of each algorithm (> n: not done in {OTHER_SECONDS} s); of trees, the default, also outcomes "
           f"(at most {DEFAULT_SECONDS} s), states and processor seconds",
           ["program", "classes", "outcomes", "trees", "states", "seconds", *ALGORITHMS, "Nidhugg", "GenMC"], rows)

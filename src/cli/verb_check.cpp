@@ -24,7 +24,7 @@ constexpr unsigned kConfirmations = 3;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
-  std::string time, shorten_time, output, report, algorithm, races;
+  std::string time, shorten_time, output, report, algorithm, engine, races;
   std::optional<uint64_t> executions, states, preemptions, depth;
   bool find_all = false, no_shorten = false, predict = false;
   unsigned jobs = 1;
@@ -87,6 +87,13 @@ constexpr std::array<NamedAlgorithm, 7> kAlgorithms = {{{"trees", Algorithm::tre
                                                         {"se-mcr", Algorithm::se_mcr},
                                                         {"icb", Algorithm::icb},
                                                         {"dpor", Algorithm::dpor}}};
+
+struct NamedEngine {
+  std::string_view name;
+  SeedEngine engine;
+};
+constexpr std::array<NamedEngine, 3> kEngines = {
+    {{"saturation", SeedEngine::saturation}, {"machine", SeedEngine::machine}, {"smt", SeedEngine::smt}}};
 
 std::string_view name_of(Algorithm algorithm) {
   return std::ranges::find(kAlgorithms, algorithm, &NamedAlgorithm::algorithm)->name;
@@ -218,6 +225,10 @@ Json to_json(const ExploreResult& result, const std::vector<Found>& found,
           {"frontier", result.progress.frontier},
           {"workers_replaced", result.progress.replaced},
           {"solving_seconds", result.progress.solving},
+          {"seed_runs", result.progress.expanded},
+          {"seed_runs_without_search", result.progress.decided},
+          {"seed_questions", result.progress.asked},
+          {"seed_questions_refuted", result.progress.refuted},
           {"races", races_json(result.races, names)},
           {"predictions", predictions_json(result.predictions, names)},
           {"predictions_tried", result.tried},
@@ -309,6 +320,15 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   if (given.states) options.states = *given.states;
   if (!given.algorithm.empty())
     options.algorithm = std::ranges::find(kAlgorithms, given.algorithm, &NamedAlgorithm::name)->algorithm;
+  const bool has_engine = options.algorithm != Algorithm::trees && options.algorithm != Algorithm::dpor &&
+                          options.algorithm != Algorithm::icb;
+  if (!given.engine.empty() && !has_engine)
+    return Error{.what = fmt::format("the algorithm {} has no --engine", name_of(options.algorithm)),
+                 .why = "it does not look for seeds",
+                 .next = "add --algorithm se-mcr, or another one of that family (heddle check --help)",
+                 .exit = ExitCode::usage};
+  if (!given.engine.empty())
+    options.engine = std::ranges::find(kEngines, given.engine, &NamedEngine::name)->engine;
   options.races = given.races != "off";
   if (given.preemptions) options.preemptions = *given.preemptions;
   if (given.depth) options.depth = *given.depth;
@@ -430,6 +450,13 @@ void add_check(VerbSet& verbs) {
   verb->add_option("--algorithm", options->algorithm,
                    "trees (default), mcr, mcr-s, mcr-s+, se-mcr, icb or dpor: docs/check.md tells them apart")
       ->check(CLI::IsMember(names));
+  std::vector<std::string> engines;
+  for (const NamedEngine& each : kEngines) engines.emplace_back(each.name);
+  verb->add_option(
+          "--engine", options->engine,
+          "Which reads of a run can return something else (mcr, mcr-s, mcr-s+, se-mcr): saturation (default), "
+          "smt (Z3, for comparison) or machine (all interleavings are enumerated)")
+      ->check(CLI::IsMember(engines));
   verb->add_option("--races", options->races,
                    "Data races: report (default: told, no failure), fail (exit code 10) or off")
       ->check(CLI::IsMember({"report", "fail", "off"}));

@@ -18,9 +18,13 @@ void Closure::read_trace(const MachineState& start, std::span<const Action> trac
     if (!runs) continue;
     const NodeId to = state.threads[action.thread].node;
     const Behaviour::Edge& edge = *std::ranges::find(behaviour_.node(at).edges, to, &Behaviour::Edge::to);
-    events_[action.thread].push_back(
-        {.operation = behaviour_.node(at).operation, .to = to, .input = edge.input, .output = edge.output});
+    events_[action.thread].push_back({.operation = behaviour_.node(at).operation,
+                                      .from = at,
+                                      .to = to,
+                                      .input = edge.input,
+                                      .output = edge.output});
   }
+  end_ = state;
   for (uint32_t t = 0; t < events_.size(); ++t) {
     std::vector<Use> later;
     // What it would have done next; for all that nobody knows: everything that was seen of the thread behind
@@ -41,6 +45,145 @@ void Closure::read_trace(const MachineState& start, std::span<const Action> trac
       remaining_[t][i] = later;
     }
   }
+}
+
+// Mutexes are not nested and are given back, nobody goes round a loop that waits, the run came to its end:
+// nobody can wait for ever in another order either.
+std::optional<RunEvents> Closure::run_events(const MachineState& start) const {
+  constexpr size_t kMostEvents = 1000;
+  RunEvents out{.model = machine_.model(), .values_are_fixed = values_ == FixedValues::all};
+  std::vector<size_t> first(events_.size(), SIZE_MAX), last(events_.size(), SIZE_MAX);
+  std::vector<std::pair<uint64_t, size_t>> left;  // mutexes that were held before: by whom, until which event
+  for (uint32_t t = 0; t < events_.size(); ++t) {
+    const bool there = t < start.threads.size() && start.threads[t].there;
+    if (there)
+      for (const Store& store : start.threads[t].buffer)
+        if (!behaviour_.is_private(store.address))
+          out.events.push_back({.kind = RunEvent::Kind::writes,
+                                .thread = t,
+                                .address = store.address,
+                                .size = store.size,
+                                .out = store.value});
+    std::optional<uint64_t> held;
+    for (const SyncObject& object : start.objects) {
+      if (object.holder != t + 1) continue;
+      if (held) return std::nullopt;
+      held = object.address;
+    }
+    std::optional<size_t> section;
+    for (size_t i = 0; i < events_[t].size(); ++i) {
+      const Operation& operation = events_[t][i].operation;
+      const Behaviour::Node& from = behaviour_.node(events_[t][i].from);
+      if (from.waiting == Behaviour::Node::Waiting::yes || !behaviour_.known_wait(events_[t][i].from).empty() ||
+          operation.is_large() || (operation.is_sync() && events_[t][i].input != 0))
+        return std::nullopt;
+      RunEvent event{.thread = t,
+                     .index = i,
+                     .address = operation.address,
+                     .size = operation.size,
+                     .in = events_[t][i].input,
+                     .out = events_[t][i].output,
+                     .lock = section};
+      const size_t number = out.events.size();
+      const bool is_private = !operation.is_sync() && behaviour_.is_private(operation.address);
+      if (operation.kind == HEDDLE_EVENT_read || operation.kind == HEDDLE_EVENT_update)
+        event.initial = machine_.in_memory(start, operation.address, operation.size);
+      if (operation.kind == HEDDLE_EVENT_update) {
+        event.kind = RunEvent::Kind::updates;
+        if (is_private) event.kind = RunEvent::Kind::drains;
+      } else if (operation.kind == HEDDLE_EVENT_fence) {
+        if (operation.order == HEDDLE_ORDER_seq_cst) event.kind = RunEvent::Kind::drains;
+      } else if (!operation.is_sync()) {
+        if (!is_private)
+          event.kind = operation.kind == HEDDLE_EVENT_read ? RunEvent::Kind::reads : RunEvent::Kind::writes;
+      } else {
+        event.kind = RunEvent::Kind::drains;
+        switch (operation.sync()) {
+          case HEDDLE_SYNC_mutex_lock:
+            if (held) return std::nullopt;
+            held = operation.address;
+            event.kind = RunEvent::Kind::locks;
+            section = number;
+            break;
+          case HEDDLE_SYNC_mutex_unlock:
+            if (held != operation.address) return std::nullopt;
+            held.reset();
+            event.kind = RunEvent::Kind::unlocks;
+            out.unlock_of.resize(number + 1, SIZE_MAX);
+            if (section)
+              out.unlock_of[*section] = number;
+            else
+              left.emplace_back(operation.address, number);
+            section.reset();
+            break;
+          case HEDDLE_SYNC_mutex_init:
+          case HEDDLE_SYNC_mutex_destroy:
+          case HEDDLE_SYNC_thread_create:
+          case HEDDLE_SYNC_thread_begin:
+          case HEDDLE_SYNC_thread_end:
+          case HEDDLE_SYNC_thread_join:
+          case HEDDLE_SYNC_yield:
+          case HEDDLE_SYNC_process_exit:
+            break;
+          default:
+            return std::nullopt;
+        }
+      }
+      if (first[t] == SIZE_MAX) first[t] = number;
+      last[t] = number;
+      out.events.push_back(event);
+    }
+    const bool is_over = t < end_.threads.size() && end_.threads[t].over;
+    if (held || (!is_over && !end_.exited) || out.events.size() > kMostEvents) return std::nullopt;
+  }
+  out.unlock_of.resize(out.events.size(), SIZE_MAX);
+  for (size_t i = 0; i < out.events.size(); ++i) {
+    const RunEvent& event = out.events[i];
+    if (event.kind == RunEvent::Kind::locks)
+      for (const auto& [mutex, unlock] : left)
+        if (mutex == event.address && out.events[unlock].thread != event.thread)
+          out.joins.emplace_back(unlock, i);
+    if (event.kind != RunEvent::Kind::drains) continue;
+    const Operation& operation = events_[event.thread][event.index].operation;
+    if (!operation.is_sync()) continue;
+    const size_t other = operation.second;
+    if (operation.sync() == HEDDLE_SYNC_thread_create && first[other] != SIZE_MAX)
+      out.joins.emplace_back(i, first[other]);
+    if (operation.sync() == HEDDLE_SYNC_thread_join && last[other] != SIZE_MAX)
+      out.joins.emplace_back(last[other], i);
+  }
+  return out;
+}
+
+void Closure::ask_engine(const MachineState& start) {
+  open_.reset();
+  asked_ = {};
+  was_decided_ = false;
+  if (engine_ == SeedEngine::machine) return;
+  const std::optional<RunEvents> run = run_events(start);
+  if (!run) return;
+  const std::vector<bool> leaves =
+      engine_ == SeedEngine::smt ? may_leave_by_smt(*run, asked_) : may_leave_by_saturation(*run, asked_);
+  open_.emplace(events_.size());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const RunEvent& event = run->events[i];
+    if (leaves[i]) (*open_)[event.thread] = std::max((*open_)[event.thread], event.index + 1);
+  }
+  // What those would have done next whom the end of the process has cut short.
+  for (uint32_t t = 0; t < end_.threads.size(); ++t) {
+    const ThreadState& thread = end_.threads[t];
+    if (!thread.there || thread.over) continue;
+    const Behaviour::State state = behaviour_.node(thread.node).state;
+    if (state == Behaviour::State::goes_on || state == Behaviour::State::unknown) (*open_)[t] = SIZE_MAX;
+  }
+  was_decided_ = std::ranges::all_of(*open_, [](size_t each) { return each == 0; });
+}
+
+bool Closure::may_leave(const Place& place) const {
+  if (!open_) return true;
+  for (size_t t = 0; t < open_->size(); ++t)
+    if ((*open_)[t] > (t < place.done.size() ? place.done[t] : 0)) return true;
+  return false;
 }
 
 Closure::Meaning Closure::meaning_of(const Place& place, const Action& action) const {
@@ -98,6 +241,8 @@ std::vector<Seed> Closure::seeds(const MachineState& start, std::span<const Acti
   complete_ = true;
   states_ = 0;
   std::vector<Seed> out;
+  ask_engine(start);
+  if (was_decided_) return out;
   std::unordered_set<Hash128> visited, found;
   std::deque<Place> open = {{.state = start, .done = std::vector<uint32_t>(events_.size())}};
   visited.insert(machine_.full_hash(start));
@@ -148,7 +293,7 @@ std::vector<Seed> Closure::seeds(const MachineState& start, std::span<const Acti
       if (next.done.size() < next.state.threads.size()) next.done.resize(next.state.threads.size());
       if (!action.flush && !action.timeout) ++next.done[action.thread];
       if (meaning == Meaning::strays) next.strayed |= bit;
-      if (!visited.insert(machine_.full_hash(next.state)).second) continue;
+      if (!may_leave(next) || !visited.insert(machine_.full_hash(next.state)).second) continue;
       next.entry = way_.size();
       way_.emplace_back(place.entry, action);
       open.push_back(std::move(next));

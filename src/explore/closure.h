@@ -5,12 +5,14 @@
 // The thesis asks a solver, for each read and each other value, whether there is such an interleaving. Here the
 // interleavings are enumerated by the operational machine, breadth first, each state once: all constraints
 // (must happen before, locks, data validity, store buffers, condition variables, ...) are what the machine can
-// do. Steps that nobody else's events can be in conflict with are taken first and alone.
+// do. Steps that nobody else's events can be in conflict with are taken first and alone. Before that, an engine
+// may say which reads can return something else at all (leaving.h): often none.
 //
 // Where this departs from the text, because the text would miss states:
 //   - The text keeps one interleaving for each read and value. Another one may leave memory in another state,
 //     and something else is possible behind it: here there is a seed for each state in which the value is read.
-//   - What a run did not get to, because it failed, exited or stood still, are places too; so are states in which
+//   - What a run did not get to, because it failed, exited or stood still, are places too; so are states in
+//   which
 //     nobody can go on.
 //
 // Values (chapter 4): MCR demands the same value of every read. MCR-S lets a thread read something else where
@@ -21,6 +23,7 @@
 #include <functional>
 
 #include "explore/dependence.h"
+#include "explore/leaving.h"
 
 namespace heddle {
 
@@ -35,18 +38,26 @@ struct Seed {
 class Closure {
  public:
   using ActionsAt = std::function<std::vector<Action>(const MachineState&)>;
-  Closure(const Behaviour& behaviour, const OperationalMachine& machine, FixedValues values, ActionsAt actions)
-      : behaviour_(behaviour), machine_(machine), values_(values), actions_(std::move(actions)) {}
+  Closure(const Behaviour& behaviour, const OperationalMachine& machine, FixedValues values, SeedEngine engine,
+          ActionsAt actions)
+      : behaviour_(behaviour),
+        machine_(machine),
+        values_(values),
+        engine_(engine),
+        actions_(std::move(actions)) {}
 
   // `trace`: what the run did from there. At most so many states; fewer seeds are found then (complete()).
   std::vector<Seed> seeds(const MachineState& start, std::span<const Action> trace, uint64_t most_states);
   bool complete() const { return complete_; }
   uint64_t states() const { return states_; }
+  // Of the last run: what the engine was asked; whether there was no need to enumerate.
+  const LeavingCounts& asked() const { return asked_; }
+  bool was_decided() const { return was_decided_; }
 
  private:
   struct Event {
     Operation operation;
-    NodeId to = kUnknownNode;
+    NodeId from = kUnknownNode, to = kUnknownNode;
     uint64_t input = 0, output = 0;
   };
   struct Place {
@@ -58,6 +69,10 @@ class Closure {
   enum class Meaning : uint8_t { follows, strays, leaves };
 
   void read_trace(const MachineState& start, std::span<const Action> trace);
+  std::optional<RunEvents> run_events(
+      const MachineState& start) const;  // nothing: the engines do not understand it
+  void ask_engine(const MachineState& start);
+  bool may_leave(const Place& place) const;
   Meaning meaning_of(const Place& place, const Action& action) const;
   bool is_local(const Place& place, const Action& action) const;
   std::vector<Action> way_to(size_t entry) const;
@@ -65,7 +80,12 @@ class Closure {
   const Behaviour& behaviour_;
   const OperationalMachine& machine_;
   FixedValues values_;
+  SeedEngine engine_;
   ActionsAt actions_;
+  MachineState end_;                         // of the run
+  std::optional<std::vector<size_t>> open_;  // by thread: behind so many of its events nothing leaves any more
+  LeavingCounts asked_;
+  bool was_decided_ = false;
   std::vector<std::vector<Event>> events_;                // by thread
   std::vector<std::vector<std::vector<Use>>> remaining_;  // by thread: what is used by its events from there on
   std::vector<std::pair<size_t, Action>> way_;            // entry before, and how one came from there

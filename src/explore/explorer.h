@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "explore/leaving.h"
 #include "explore/machine.h"
 #include "explore/prediction.h"
 #include "explore/races.h"
@@ -55,6 +56,7 @@ enum class Algorithm : uint8_t {
 
 struct ExploreOptions {
   Algorithm algorithm = Algorithm::trees;
+  SeedEngine engine = SeedEngine::saturation;  // mcr, mcr-s, mcr-s+, se-mcr
   RunRules rules;
   bool find_all = false;                                  // goes on behind the first failure
   std::unordered_set<uint32_t> output_sites;              // machine.h
@@ -81,9 +83,12 @@ struct ExploreProgress {
   uint64_t states = 0;  // of the machine, in this pass
   uint64_t ends = 0;    // different inputs at the end of the program, in this pass
   uint64_t passes = 0;
-  uint64_t frontier = 0;         // seeds that are to be explored
-  uint64_t redundant = 0;        // executions that ended like an earlier one, or were not needed to the end
-  double solving = 0;            // seconds spent on finding seeds
+  uint64_t frontier = 0;   // seeds that are to be explored
+  uint64_t redundant = 0;  // executions that ended like an earlier one, or were not needed to the end
+  double solving = 0;      // seconds spent on finding seeds
+  // Of runs that seeds were looked for in: how many needed no search; reads and sources that the engine was
+  // asked about, and those that it ruled out.
+  uint64_t expanded = 0, decided = 0, asked = 0, refuted = 0;
   uint64_t replaced = 0;         // workers that died
   bool awaits = false;           // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
   bool library_retries = false;  // it gives locks back and tries again: behaviour.h, set_library

@@ -146,6 +146,10 @@ class OperationalMachine {
     return input(state, thread, behaviour_.node(state.threads[thread].node).operation);
   }
   const Behaviour::Edge* next_edge(const MachineState& state, uint32_t thread) const;
+  MemoryModel model() const { return model_; }
+  std::optional<uint64_t> in_memory(const MachineState& state, uint64_t address, uint64_t size) const {
+    return load(state, {}, address, size);  // whatever is in buffers
+  }
   bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
   bool buffer_is_full(const MachineState& state, uint32_t thread) const;
 
@@ -190,6 +194,10 @@ class OperationalMachine {
   void buffer(MachineState& state, uint32_t thread, const Operation& operation,
               std::span<const Piece> pieces) const;
   std::optional<uint64_t> load(const MachineState& state, uint32_t thread, uint64_t address,
+                               uint64_t size) const {
+    return load(state, state.threads[thread].buffer, address, size);
+  }
+  std::optional<uint64_t> load(const MachineState& state, std::span<const Store> buffer, uint64_t address,
                                uint64_t size) const;
   void store(MachineState& state, uint64_t address, uint64_t size, uint64_t value) const;
 

@@ -12,8 +12,8 @@ bool overlap(const Store& left, const Store& right) {
 
 }  // namespace
 
-std::optional<uint64_t> OperationalMachine::load(const MachineState& state, uint32_t thread, uint64_t address,
-                                                 uint64_t size) const {
+std::optional<uint64_t> OperationalMachine::load(const MachineState& state, std::span<const Store> buffer,
+                                                 uint64_t address, uint64_t size) const {
   const uint64_t base = address & ~uint64_t{7};
   const unsigned shift = 8 * (address - base);
   uint64_t wanted = mask_of(size) << shift, value = 0;
@@ -21,8 +21,7 @@ std::optional<uint64_t> OperationalMachine::load(const MachineState& state, uint
     value |= from & known & wanted;
     wanted &= ~known;
   };
-  for (auto store = state.threads[thread].buffer.rbegin(); store != state.threads[thread].buffer.rend();
-       ++store) {
+  for (auto store = buffer.rbegin(); store != buffer.rend(); ++store) {
     if ((store->address & ~uint64_t{7}) != base) continue;
     const unsigned by = 8 * (store->address - base);
     take(store->value << by, mask_of(store->size) << by);
@@ -82,8 +81,8 @@ bool OperationalMachine::holds_back(const Store& older, const Store& younger) co
   return model_ == MemoryModel::tso || overlap(older, younger) || older.number < younger.barrier;
 }
 
-// The first piece of a store stands for it. When stores to private memory become visible nobody can tell: that is
-// no action, and they hold nothing back; they go before a store that they would hold back.
+// The first piece of a store stands for it. When stores to private memory become visible nobody can tell: that
+// is no action, and they hold nothing back; they go before a store that they would hold back.
 std::vector<Action> OperationalMachine::flushes(const MachineState& state, uint32_t thread) const {
   std::vector<Action> out;
   if (is_kept_back(state, thread)) return out;
@@ -92,7 +91,8 @@ std::vector<Action> OperationalMachine::flushes(const MachineState& state, uint3
     const auto behind =
         std::find_if(store, buffer.end(), [&](const Store& each) { return each.number != store->number; });
     const auto waits_for = [&](const Store& older) {
-      return !behaviour_.is_private(older.address) && std::any_of(store, behind, [&](const Store& piece) { return holds_back(older, piece); });
+      return !behaviour_.is_private(older.address) &&
+             std::any_of(store, behind, [&](const Store& piece) { return holds_back(older, piece); });
     };
     const auto shared =
         std::find_if(store, behind, [&](const Store& piece) { return !behaviour_.is_private(piece.address); });

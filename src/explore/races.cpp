@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "abi/sync_kind.h"
+
 namespace heddle {
 namespace {
 

@@ -116,8 +116,9 @@ std::string report_block(const UnitReport& report, const Behaviour& behaviour) {
   for (const Hash128& end : report.ends) out += fmt::format("e {}\n", hash_text(end));
   for (const Lesson& lesson : report.lessons)
     out += fmt::format("{} {}\n", lesson.loops ? 'w' : 'r', path_text(lesson.path, behaviour));
-  return out + fmt::format("d {} {} {} {} {} {} {} {} {} {}\n", report.id, report.executions, report.states,
-                           static_cast<uint64_t>(report.solving * 1e6), report.awaits ? 1 : 0,
+  return out + fmt::format("d {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", report.id, report.executions,
+                           report.states, static_cast<uint64_t>(report.solving * 1e6), report.expanded,
+                           report.decided, report.asked, report.refuted, report.awaits ? 1 : 0,
                            report.library_spins ? 1 : 0, report.special ? 1 : 0, report.again ? 1 : 0,
                            report.stale ? 1 : 0, report.cut_by.empty() ? "-" : report.cut_by);
 }
@@ -138,6 +139,10 @@ Result<bool> parse_report_line(std::string_view line, UnitReport& report, Behavi
     report.executions = words.number();
     report.states = words.number();
     report.solving = static_cast<double>(words.number()) / 1e6;
+    report.expanded = words.number();
+    report.decided = words.number();
+    report.asked = words.number();
+    report.refuted = words.number();
     report.awaits = words.number() != 0;
     report.library_spins = words.number() != 0;
     report.special = words.number() != 0;

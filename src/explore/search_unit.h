@@ -30,13 +30,14 @@ struct UnitReport {
   std::vector<SearchUnit> found;  // ids are given later
   uint64_t executions = 0, states = 0;
   double solving = 0;
-  std::vector<Hash128> ends;                   // what all reads returned
-  std::vector<Lesson> lessons;                 // in their order; where others need them
-  bool awaits = false, library_spins = false;  // ExploreProgress
-  std::string cut_by;                          // a bound that kept units away
-  bool special = false;                        // a failure, a race, or something that ends the search
-  bool again = false;                          // another pass is needed
-  bool stale = false;  // it was given up: what is in the frontier is not wanted any more
+  uint64_t expanded = 0, decided = 0, asked = 0, refuted = 0;  // ExploreProgress
+  std::vector<Hash128> ends;                                   // what all reads returned
+  std::vector<Lesson> lessons;                                 // in their order; where others need them
+  bool awaits = false, library_spins = false;                  // ExploreProgress
+  std::string cut_by;                                          // a bound that kept units away
+  bool special = false;  // a failure, a race, or something that ends the search
+  bool again = false;    // another pass is needed
+  bool stale = false;    // it was given up: what is in the frontier is not wanted any more
 };
 
 // Threads have their names in texts, their numbers here.

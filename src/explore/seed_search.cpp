@@ -32,7 +32,7 @@ class SeedSearch : public UnitSearch {
   SeedSearch(Executor& executor, const ExploreOptions& options,
              const std::function<void(const ExploreProgress&)>& progress)
       : UnitSearch(executor, options, progress),
-        closure_(behaviour(), machine(), fixed_values(options.algorithm),
+        closure_(behaviour(), machine(), fixed_values(options.algorithm), options.engine,
                  [this](const MachineState& state) { return all_actions(state); }) {}
 
  private:
@@ -111,6 +111,10 @@ class SeedSearch : public UnitSearch {
       executed_.insert(each);
       fresh += note_end(each);
     }
+    progress().expanded += report.expanded;
+    progress().decided += report.decided;
+    progress().asked += report.asked;
+    progress().refuted += report.refuted;
     progress().redundant += report.executions - std::min(report.executions, fresh);
     if (!report.cut_by.empty()) cut_by_ = report.cut_by;
     return UnitSearch::count(report);
@@ -216,6 +220,10 @@ class SeedSearch : public UnitSearch {
     const std::span<const Action> trace = std::span(actions).subspan(std::min(path.size(), actions.size()));
     std::vector<Seed> seeds = closure_.seeds(*start, trace, options().states - progress().states);
     progress().states += closure_.states();
+    report.expanded = 1;
+    report.decided = closure_.was_decided();
+    report.asked = closure_.asked().asked;
+    report.refuted = closure_.asked().refuted;
     if (!closure_.complete()) {
       end(ExploreResult::End::limit, "states");
       return {};
