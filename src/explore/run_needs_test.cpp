@@ -47,8 +47,10 @@ Execution random_run(const SmallProgram& program, MemoryModel model, std::mt1993
   return execute(program, model, schedule);
 }
 
+// Without what a write overwrites, which may be something else.
 std::string text_of(const heddle_event& event) {
-  return fmt::format("{} {} {:#x} {} {}", event.thread, event.kind, event.address, event.value, event.after);
+  return fmt::format("{} {} {:#x} {} {}", event.thread, event.kind, event.address, event.value,
+                     event.kind == HEDDLE_EVENT_write ? 0 : event.after);
 }
 
 // Executes the part and compares; how many of its events there were.
