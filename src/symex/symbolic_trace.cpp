@@ -287,7 +287,11 @@ void add_initial_bytes(ImageBytes& image, const SymbolicMachine::Objects& more, 
   };
   for (const ThreadTrace& thread : trace.threads)
     for (const Event& event : thread.events)
-      if (is_access(event.kind)) add(event.address, event.address_expression ? event.object_size : event.size);
+      if (event.address_expression) {
+        add(event.object, event.object_size);
+      } else if (is_access(event.kind)) {
+        add(event.address, event.size);
+      }
   for (const auto& [begin, size] : more) add(begin, size);
 }
 
