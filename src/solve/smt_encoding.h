@@ -89,6 +89,8 @@ class SmtEncoding {
   void find_pieces();
   void encode_flushes();
   void encode_flush_order();
+  bool count_constraints(const std::vector<EventRef>& accesses,
+                         const std::map<size_t, std::vector<Write>>& writes);
   bool encode_accesses();
   void make_read(EventRef ref);
   void encode_read(EventRef ref, const std::map<size_t, std::vector<Write>>& writes);

@@ -18,22 +18,22 @@ class SmtEngine : public Engine {
     SmtSolver solver;
     SmtEncoding encoding(problem, solver, should_end);
     if (!encoding.refusal().empty()) return {.why = encoding.refusal()};
-    if (!encoding.encode()) return {.why = "out of time"};
-    std::vector<SmtTerm> bound;
-    if (limits.most_preemptions) {
-      if (!encoding.encode_preemptions()) return {.why = "out of time"};
-      bound = {encoding.at_most_preemptions(*limits.most_preemptions)};
-    }
-    SolveAnswer answer;
     uint64_t queries = 0;
-    const auto ask = [&] {
-      ++queries;
-      return solver.check(bound, should_end);
-    };
     const auto statistics = [&]() -> std::map<std::string, uint64_t> {
       return {{"queries", queries},
               {"read-write constraints", encoding.read_write_counts().constraints},
               {"read-write constraints without facts", encoding.read_write_counts().without_facts}};
+    };
+    if (!encoding.encode()) return {.why = "out of time", .statistics = statistics()};
+    std::vector<SmtTerm> bound;
+    if (limits.most_preemptions) {
+      if (!encoding.encode_preemptions()) return {.why = "out of time", .statistics = statistics()};
+      bound = {encoding.at_most_preemptions(*limits.most_preemptions)};
+    }
+    SolveAnswer answer;
+    const auto ask = [&] {
+      ++queries;
+      return solver.check(bound, should_end);
     };
     switch (ask()) {
       case SmtSolver::Answer::unknown:

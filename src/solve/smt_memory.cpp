@@ -226,7 +226,6 @@ SmtEncoding::Value SmtEncoding::read_piece(EventRef ref, size_t piece, const std
     for (size_t k = 0; k < writes.size(); ++k) {
       if (k == i || follows_by_facts(writes[i].event, next, writes[k].event)) continue;
       last.push_back(solver_.any({solver_.no(in_memory[k]), is_before(writes[k].moment, writes[i].moment)}));
-      ++counts_.constraints;
     }
     solver_.require(solver_.implies(solver_.all(last), is(written(writes[i].event, piece))));
   }
@@ -251,7 +250,6 @@ void SmtEncoding::encode_read(EventRef ref, const std::map<size_t, std::vector<W
     const auto of_piece = writes.find(piece);
     std::vector<Write> seen =
         of_piece == writes.end() ? std::vector<Write>{} : candidates(ref, of_piece->second);
-    if (!seen.empty()) counts_.without_facts += seen.size() * (seen.size() - 1);
     drop_overwritten(ref, seen);
     const Value part = read_piece(ref, piece, seen);
     const SmtTerm touched = touches(ref, piece);
@@ -272,6 +270,30 @@ void SmtEncoding::encode_read(EventRef ref, const std::map<size_t, std::vector<W
   solver_.require(solver_.equal(value.certain, solver_.all(certain)));
 }
 
+// How many constraints read_piece() will make: known before any is made, also where that takes too long.
+bool SmtEncoding::count_constraints(const std::vector<EventRef>& accesses,
+                                    const std::map<size_t, std::vector<Write>>& writes) {
+  ReadWriteCounts counts;
+  for (const EventRef ref : accesses) {
+    if (should_end_()) return false;
+    if (!reads_value(event(ref).kind)) continue;
+    for (const size_t piece : pieces_of(ref)) {
+      const auto of_piece = writes.find(piece);
+      if (of_piece == writes.end()) continue;
+      std::vector<Write> seen = candidates(ref, of_piece->second);
+      if (!seen.empty()) counts.without_facts += seen.size() * (seen.size() - 1);
+      drop_overwritten(ref, seen);
+      for (size_t i = 0; i < seen.size(); ++i) {
+        const std::vector<EventRef> next = next_on_each(seen, seen[i].event);
+        for (size_t k = 0; k < seen.size(); ++k)
+          if (k != i && !follows_by_facts(seen[i].event, next, seen[k].event)) ++counts.constraints;
+      }
+    }
+  }
+  counts_ = counts;
+  return true;
+}
+
 bool SmtEncoding::encode_accesses() {
   std::vector<EventRef> accesses;
   for (uint32_t t = 0; t < threads(); ++t)
@@ -285,6 +307,7 @@ bool SmtEncoding::encode_accesses() {
     const Moment& visible = is_buffered(ref) ? flushes_.at(ref) : moment(ref);
     for (const size_t piece : pieces_of(ref)) writes[piece].push_back({.event = ref, .moment = visible});
   }
+  if (!count_constraints(accesses, writes)) return false;
   for (const EventRef ref : accesses) {
     if (should_end_()) return false;
     if (reads_value(event(ref).kind)) encode_read(ref, writes);
