@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Table H3: constraints and solving time of the smt engine on failures recorded by emulated Intel PT, without facts (as CLAP has it)
 and with the order in which cores ran threads (H3's core-based reduction), beside the dissertation's table 6.4; and whether heddle's
-own engines reproduce the same failure. And how fast packets are decoded.
+own engines reproduce the same failure. Addresses are told by --ptwrite: the smt engine refuses those that may be anywhere. And how fast
+packets are decoded.
 
     h3.py BUILD SCRATCH [--time SECONDS] [--only NAME,...]
 
@@ -43,7 +44,9 @@ def solve(heddle, recording, seconds, words):
         answer = json.loads(done.stdout)
     except ValueError:
         return None, f"exit {done.returncode}"
-    took = f"{time.monotonic() - begin:.1f} s" if answer["verdict"] != "undecided" else f"none in {seconds} s"
+    took = f"{time.monotonic() - begin:.1f} s"
+    if answer["verdict"] == "undecided":
+        took = f"none in {seconds} s" if answer["why"] == "out of time" else answer["why"]
     return answer["statistics"], took
 
 
@@ -56,7 +59,7 @@ def measure(args, name, source, arguments):
     say = lambda what: print(f"  {name}: {what}", file=sys.stderr, flush=True)
     subprocess.run([os.path.join(args.build, "bin", "heddle-cc"), "-O1", "-pthread", os.path.join(ROOT, source), "-o", app], check=True)
     say("recording")
-    recorded = run([heddle, "record", "--mode", "pt", "--emulate", "--cores", "2", "--runs", "500", "--time", "40s", "-o", recording,
+    recorded = run([heddle, "record", "--mode", "pt", "--emulate", "--ptwrite", "--cores", "2", "--runs", "500", "--time", "40s", "-o", recording,
                     "--", app, *arguments], 90, cwd=folder)
     if recorded.returncode != 10:
         return ["no failure"]

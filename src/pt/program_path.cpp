@@ -249,10 +249,14 @@ bool PathFollower::resume(uint64_t begin) {
                           (activation.call == nullptr || !activation.call->doesNotReturn());
     const auto* invoke = llvm::dyn_cast_or_null<llvm::InvokeInst>(activation.call);
     if (!returned && invoke == nullptr) continue;
-    if (!returned) {  // to the landing pad, if it is one
+    // To the landing pad, if it is one: so it is where it stands behind a call that cannot have come back.
+    if (!returned && !is_behind(begin, activation.call_address)) {
       const std::vector<MachineBlock>& machine = blocks_.of(activation.code->function);
       const auto at = std::ranges::lower_bound(machine, begin, {}, &MachineBlock::address);
-      if (at == machine.end() || at->address != begin || at->block != invoke->getUnwindDest()) continue;
+      const llvm::BasicBlock& pad = *invoke->getUnwindDest();
+      if (at == machine.end() || at->address != begin || at->block == nullptr) continue;
+      // One without code of its own is part of what comes behind it.
+      if (at->block != &pad && !(is_silent(pad) && is_way(pad, *at->block))) continue;
     }
     // Activations above that end with a call outside ended with it.
     while (stack_.size() > depth) {
