@@ -289,7 +289,8 @@ void print_result(const ExploreResult& result, const std::vector<Found>& found,
       if (!common.quiet) fmt::print(stderr, "  found after {}\n", counts);
       return;
     case ExploreResult::End::limit:
-      fmt::print(stderr, "heddle: undecided: limit of {} reached ({})\n", result.why, counts);
+      fmt::print(stderr, "heddle: undecided: limit of {} reached ({}; {} tried)\n", result.why, counts,
+                 counted(result.tried, "prediction"));
       return;
     case ExploreResult::End::interrupted:
       fmt::print(stderr, "heddle: undecided: interrupted ({})\n", counts);

@@ -42,14 +42,15 @@ Result<ExploreResult> Exploration::run() {
 
 // ---- what follows from single runs
 
-// At a limit it takes no longer than the exploration has taken.
+// At a limit it takes a fifth of what the exploration has taken, and its executions do not count with the
+// others.
 Result<void> Exploration::predict() {
   constexpr uint64_t kRuns = 4;  // one without preemptions, others as they come
   constexpr auto kLeast = std::chrono::milliseconds(1000), kMost = std::chrono::milliseconds(30000);
   const bool only = options_.predict == ExploreOptions::Predict::only;
   const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
   const Clock::time_point end = Clock::now() + (only ? options_.time.value_or(std::chrono::seconds(60))
-                                                     : std::clamp(spent, kLeast, kMost));
+                                                     : std::clamp(spent / 5, kLeast, kMost));
   if (only) result_.end = ExploreResult::End::predicted;
   const auto is_over = [&] {
     return interrupted() || Clock::now() >= end || result_.end == ExploreResult::End::failure;
@@ -61,7 +62,7 @@ Result<void> Exploration::predict() {
                      .deadline = end};
   const auto execute = [&](const ExecutionPlan& given) -> Result<Execution> {
     Execution run = HEDDLE_TRY(executor_->execute(given));
-    ++result_.progress.executions;
+    if (only) ++result_.progress.executions;
     if (options_.races && !run.schedule.steps.empty()) races_.look_at(run);
     if (run.outcome == Outcome::failed) note_failure(run);
     return run;
@@ -98,7 +99,8 @@ Result<void> Exploration::predict() {
       HEDDLE_TRY(find_stacks(run.schedule, each.first, each.second));
     }
   }
-  result_.progress.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
+  if (only)
+    result_.progress.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
   if (only && interrupted()) this->end(ExploreResult::End::interrupted, "");
   return {};
 }
