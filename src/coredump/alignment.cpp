@@ -3,6 +3,7 @@
 #include <llvm/IR/InstrTypes.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -240,18 +241,35 @@ std::optional<Alignment> align(const ExecutionIndex& index, std::span<const hedd
   return all.empty() ? std::nullopt : std::optional(all.back());
 }
 
+namespace {
+
+// The first function of the program that each thread enters.
+std::map<uint32_t, FunctionId> first_functions(std::span<const heddle_move> moves,
+                                               const ProgramRegions& regions) {
+  std::map<uint32_t, FunctionId> out;
+  const Program& program = regions.program();
+  for (const heddle_move& move : moves) {
+    if (move.kind != HEDDLE_MOVE_block || move.id >= program.block_count() || out.contains(move.thread))
+      continue;
+    const FunctionId entered = program.id_of(*program.block(BlockId(move.id)).getParent());
+    if (!regions.is_library_model(entered)) out.emplace(move.thread, entered);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::set<FunctionId> functions_that_begin(std::span<const heddle_move> moves, const ProgramRegions& regions) {
+  std::set<FunctionId> out;
+  for (const auto& [thread, function] : first_functions(moves, regions)) out.insert(function);
+  return out;
+}
+
 std::vector<uint32_t> threads_that_begin_with(FunctionId function, std::span<const heddle_move> moves,
                                               const ProgramRegions& regions) {
   std::vector<uint32_t> found;
-  std::set<uint32_t> seen;
-  const Program& program = regions.program();
-  for (const heddle_move& move : moves) {
-    if (move.kind != HEDDLE_MOVE_block || move.id >= program.block_count()) continue;
-    const FunctionId entered = program.id_of(*program.block(BlockId(move.id)).getParent());
-    if (regions.is_library_model(entered) || !seen.insert(move.thread).second) continue;
-    if (entered == function) found.push_back(move.thread);
-  }
-  std::ranges::sort(found);
+  for (const auto& [thread, first] : first_functions(moves, regions))
+    if (first == function) found.push_back(thread);
   return found;
 }
 

@@ -8,6 +8,7 @@
 // early. Where counts are not known, any iteration will do.
 #pragma once
 
+#include <set>
 #include <span>
 
 #include "abi/control.h"
@@ -31,6 +32,9 @@ std::vector<Alignment> alignments(const ExecutionIndex& index, std::span<const h
 // The last of them.
 std::optional<Alignment> align(const ExecutionIndex& index, std::span<const heddle_move> moves, uint32_t thread,
                                const ProgramRegions& regions);
+
+// Functions of the program that threads of the run enter first.
+std::set<FunctionId> functions_that_begin(std::span<const heddle_move> moves, const ProgramRegions& regions);
 
 // Threads of the run that enter this function of the program first, in order of creation.
 std::vector<uint32_t> threads_that_begin_with(FunctionId function, std::span<const heddle_move> moves,

@@ -18,7 +18,7 @@ std::optional<uint64_t> frame_value(const CoreFile& core, const CoreFrame& frame
 
 struct CoreIndex {
   ExecutionIndex index;
-  std::vector<const CoreFrame*> frames;  // behind each frame of the index
+  std::vector<const CoreFrame*> frames;  // behind each frame of the index; null: it has none (tail_calls.h)
   uint64_t unknown_counts = 0;           // loops whose iteration could not be recovered
   uint64_t unknown_places = 0;           // frames of which only the function is known
 };

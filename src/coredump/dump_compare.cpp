@@ -313,14 +313,14 @@ class Comparison {
     }
   }
 
-  // Characters up to the zero that ends them in both; other bytes one word at a time.
+  // Characters up to the zero that ends them in both; other bytes one by one.
   void compare_text(Place place, uint64_t size, const Path& path) {
     size = std::min(size, kMostOfBlock);
     std::string failing(size, '\0'), passing(size, '\0');
     failing.resize(failing_.read(place.failing, failing.data(), size));
     passing.resize(passing_.read(place.passing, passing.data(), size));
     if (is_left_out(place.passing, size)) return;
-    out_.compared += (size + 7) / 8;
+    out_.compared += size;
     const auto printable = [](std::string_view text) {
       return std::ranges::all_of(text, [](char c) { return (c >= 32 && c < 127) || (c >= '\t' && c <= '\r'); });
     };
@@ -330,9 +330,10 @@ class Comparison {
       if (failing_text.empty() && passing_text.empty()) return;
       return add_text(path, place.passing, failing_text, passing_text);
     }
-    for (uint64_t at = 0; at < std::min(failing.size(), passing.size()); at += 8)
-      compare_scalar(place.behind(at), std::min<uint64_t>(8, size - at), false, nullptr,
-                     at == 0 ? path : Path::offset(path, at));
+    for (uint64_t at = 0; at < std::min(failing.size(), passing.size()); ++at)
+      if (failing[at] != passing[at])
+        add(Path::element(path, at), place.passing + at, 1, static_cast<uint8_t>(failing[at]),
+            static_cast<uint8_t>(passing[at]), false, nullptr);
   }
 
   void add_text(const Path& path, uint64_t address, std::string_view failing, std::string_view passing) {
@@ -343,6 +344,7 @@ class Comparison {
     if (out_.differences.empty() || out_.differences.back().address != address + at) return;
     out_.differences.back().failing_text = quoted(failing);
     out_.differences.back().passing_text = quoted(passing);
+    out_.differences.back().elements = out_.differences.back().size;
   }
 
   // Classes of the library whose memory says more than their members. False: this is none of them.

@@ -52,6 +52,7 @@ struct MemoryDifference {
   bool own = false;  // in local variables of the failing thread, or reached from them alone
   std::string type;  // empty: not known
   std::string failing_text, passing_text;
+  uint64_t elements = 1;  // that differ: more than one of a text
 };
 
 struct DumpComparison {

@@ -204,11 +204,15 @@ class Finder {
           const auto [found, fresh] = threads.try_emplace(word, event.thread, false);
           if (found->second.first != event.thread) found->second.second = true;
         });
-    for (const CriticalVariable& variable : run_.critical)
-      (variable.sync
-           ? critical_objects_
-           : critical_words_)[variable.sync ? variable.difference.address : variable.difference.address / 8]
-          .push_back(&variable);
+    for (const CriticalVariable& variable : run_.critical) {
+      const uint64_t begin = variable.difference.address,
+                     size = std::max<uint64_t>(variable.difference.size, 1);
+      if (variable.sync)
+        critical_objects_[begin].push_back(&variable);
+      else
+        for (uint64_t word = begin / 8; word <= (begin + size - 1) / 8; ++word)
+          critical_words_[word].push_back(&variable);
+    }
     for (size_t i = 0; i < events_.size(); ++i) {
       const heddle_event& event = events_[i];
       if (event.address == 0) continue;

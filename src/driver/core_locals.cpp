@@ -84,14 +84,15 @@ std::vector<ComparedLocal> common_locals(const CoreCase& core, const Program& pr
     while (same < records.size() && same < failing.index.frames.size() &&
            records[same].function == failing.index.frames[same].function)
       ++same;
-    for (size_t i = 0; i < same; ++i) add_common(core, *failing.frames[i], records[i], program, true, out);
+    for (size_t i = 0; i < same; ++i)
+      if (failing.frames[i] != nullptr) add_common(core, *failing.frames[i], records[i], program, true, out);
     if (same != 0) break;
   }
   // main() of the core's main thread.
   const auto main = std::ranges::find(core.stacks, core.core->pid(), &CoreStack::tid);
   if (main == core.stacks.end() || static_cast<size_t>(main - core.stacks.begin()) == core.failing) return out;
   const CoreIndex& index = core.indexes[static_cast<size_t>(main - core.stacks.begin())];
-  if (index.frames.empty()) return out;
+  if (index.frames.empty() || index.frames[0] == nullptr) return out;
   for (const ElfSymbol& symbol : variant.variables()) {
     if (symbol.name != HEDDLE_FRAME_OF_MAIN) continue;
     uint64_t address = 0;

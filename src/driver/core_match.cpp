@@ -62,14 +62,15 @@ bool CoreMatcher::same_place(const Execution& execution) const {
   if (place->line == failure.place->line && place->file == failure.place->file) return true;
   const std::vector<IndexFrame>& frames = core_.indexes[core_.failing].index.frames;
   if (frames.empty() || !frames.back().at) return true;
-  // The last access of the thread is the one that it failed at.
+  // The last access of the thread is the one that it failed at, if that is among what runs tell of at all.
   const std::vector<ThreadName> threads = thread_names(execution.created);
-  for (size_t i = execution.kept_events.size(); i-- > 0;) {
-    const heddle_event& event = execution.kept_events[i];
-    if (event.thread < threads.size() && threads[event.thread] == failure.thread)
-      return event.site == frames.back().at->value;
+  bool told = false;
+  std::optional<uint32_t> last;
+  for (const heddle_event& event : execution.kept_events) {
+    told |= event.site == frames.back().at->value;
+    if (event.thread < threads.size() && threads[event.thread] == failure.thread) last = event.site;
   }
-  return false;
+  return !told || last == frames.back().at->value;
 }
 
 CoreMatch CoreMatcher::match_hang(const Failure& failure) const {

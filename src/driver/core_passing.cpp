@@ -8,6 +8,7 @@
 
 #include "abi/hooks.h"
 #include "abi/sync_kind.h"
+#include "coredump/tail_calls.h"
 #include "driver/core_locals.h"
 #include "image/process_stacks.h"
 #include "program/frame_values.h"
@@ -187,6 +188,7 @@ uint64_t native_block_size(const CoreFile& core, uint64_t address) {
 // points to.
 std::optional<uint64_t> native_argument(const CoreCase& core) {
   const CoreIndex& index = core.indexes[core.failing];
+  if (index.frames[0] == nullptr) return std::nullopt;  // another function began, which called this one
   const MachineFunction* code = core.map->code_at(index.frames[0]->place());
   const auto thread = std::ranges::find(core.core->threads(), core.stacks[core.failing].tid, &CoreThread::tid);
   if (code == nullptr || thread == core.core->threads().end()) return std::nullopt;
@@ -293,7 +295,7 @@ Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& fo
 }
 
 // Where several points would do, the state at some of them is compared, and the one with the least differences
-// is taken: first of the failing thread's own variables, which tell its round, then of all. Of equal ones the
+// is taken: first of the failing thread's own variables, which tell its round, then the part of all that does. Of equal ones the
 // last.
 Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& follow,
                                const LaunchOptions& launch, const ExecutionPlan& plan,
@@ -308,7 +310,13 @@ Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& fo
     const Alignment& alignment = i == 0 ? all.back() : all[(i - 1) * (all.size() - 1) / (points - 1)];
     DumpComparison comparison = HEDDLE_TRY(compare(core, follow, launch, plan, run, alignment));
     const auto different = [](const DumpComparison& of) {
-      return std::pair(std::ranges::count_if(of.differences, &MemoryDifference::own), of.differences.size());
+      uint64_t own = 0, all = 0;
+      for (const MemoryDifference& difference : of.differences) {
+        all += difference.elements;
+        if (difference.own) own += difference.elements;
+      }
+      // Where little can be reached, little differs: the part counts.
+      return std::pair(own, static_cast<double>(all) / static_cast<double>(std::max<uint64_t>(of.compared, 1)));
     };
     if (run.alignment && different(comparison) >= different(run.comparison)) continue;
     run.alignment = alignment;
@@ -319,7 +327,7 @@ Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& fo
 
 }  // namespace
 
-Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
+Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
                                const RunRules& rules, std::optional<uint64_t> instructions) {
   launch.renewal = Renewal::start;  // the same addresses when it is stopped
   launch.output = TargetOutput::discard;
@@ -333,6 +341,8 @@ Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& fo
       .execution = HEDDLE_TRY(executor.execute(plan)), .alignment = {}, .comparison = {}, .critical = {}};
   run.aligned_events = run.execution.kept_events.size();
   if (run.execution.outcome != Outcome::passed && run.execution.outcome != Outcome::failed) return run;
+  const std::set<FunctionId> beginnings = functions_that_begin(run.execution.moves, *core.regions);
+  for (CoreIndex& index : core.indexes) add_tail_callers(index, core.regions->program(), beginnings);
   if (!run.execution.moves_complete)
     run.notes.push_back(
         fmt::format("the passing run is too long: only its first {} moves (blocks, returns, events) "

@@ -35,8 +35,9 @@ struct PassingRun {
 };
 
 // `follow`: the "follow" variant of the core's program. `instructions`: the aligned point is behind so many
-// instructions of the failing thread, instead of where the index says.
-Result<PassingRun> passing_run(const CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
+// instructions of the failing thread, instead of where the index says. Indexes of the core get frames that are
+// known only from the run (coredump/tail_calls.h).
+Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
                                const RunRules& rules, std::optional<uint64_t> instructions);
 
 // How many instructions of the program the failing thread performed until it failed; nothing: it cannot be

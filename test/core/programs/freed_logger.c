@@ -1,6 +1,5 @@
 // Workers write lines into a logger with a buffer; main shuts it down as soon as the jobs are counted as done.
 // A worker counts its job before it writes its last line.
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 // A hash map of words with counts. Writers hold a lock; readers walk a chain without one, as long as the table
 // is not being resized: they look at the flag first, and only then at the table. A resize in between frees the
 // old table under them.
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 // queue, look a page up, and make it when it is not there. -DFIXED: the second step looks whether the page is still there.
 //
 // web_cache [WORKERS [REQUESTS]]
+// HEDDLE-ARGS: 3 12
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ import time
 
 def compile_program(source, out, flags):
     cxx = source.endswith(".cpp")
-    command = ["heddle-c++" if cxx else "heddle-cc", "-std=c++20" if cxx else "-std=c11"] + flags + ["-pthread", source, "-o", out]
+    command = ["heddle-c++" if cxx else "heddle-cc", "-std=c++20" if cxx else "-std=gnu11"] + flags + ["-pthread", source, "-o", out]
     subprocess.run(command, check=True)
 
 

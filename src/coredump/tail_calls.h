@@ -1,0 +1,16 @@
+// Functions that end by calling another one leave no frame on the stack, since the call is a jump: a thread of
+// std::thread stands in its function as if nobody had called it. The program says who did.
+#pragma once
+
+#include <set>
+
+#include "coredump/core_index.h"
+
+namespace heddle {
+
+// Puts the missing frames into an index: between a call and a function that it does not call itself, and before
+// the first one, if that is none of `beginnings` (functions that threads of a run begin with). They have no
+// frame of the core (null). Where nothing leads there by such calls, the index stays as it is.
+void add_tail_callers(CoreIndex& index, const Program& program, const std::set<FunctionId>& beginnings);
+
+}  // namespace heddle
