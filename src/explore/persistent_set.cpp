@@ -134,4 +134,10 @@ std::vector<Action> PersistentSet::find(const MachineState& state, bool& awaits)
   return best;
 }
 
+std::vector<Action> PersistentSet::possible() const {
+  std::vector<Action> out;
+  for (const Member& member : members_) out.insert(out.end(), member.actions.begin(), member.actions.end());
+  return out;
+}
+
 }  // namespace heddle

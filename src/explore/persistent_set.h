@@ -23,6 +23,8 @@ class PersistentSet {
 
   // Empty: nobody can go on. `awaits`: set if a thread could, but only waits for a change (behaviour.h).
   std::vector<Action> find(const MachineState& state, bool& awaits);
+  // All that could be done in the state that was asked for last.
+  std::vector<Action> possible() const;
 
  private:
   struct Member {

@@ -5,6 +5,7 @@
 // began; what they learn, it learns too, and a pass in which it learned nothing is the last. Workers do not
 // know which states others have visited, so some are visited by several.
 #include <algorithm>
+#include <random>
 
 #include "explore/hash_set.h"
 #include "explore/persistent_set.h"
@@ -28,6 +29,8 @@ class TreeSearch : public UnitSearch {
       : UnitSearch(executor, options, progress), choice_(behaviour(), machine()) {}
 
  private:
+  using Reached = std::optional<MachineState>;
+
   Result<void> search() override {
     const bool is_divided = options().jobs > 1 || !options().journal.empty() || !options().resume.empty();
     if (is_divided) {
@@ -37,12 +40,42 @@ class TreeSearch : public UnitSearch {
     bool resumes = !options().resume.empty();
     HEDDLE_TRY(execute({}));
     HEDDLE_TRY(resumes ? resume(resumes) : begin_journal());
+    if (!is_divided) HEDDLE_TRY(wander());
     while (!over()) {
       const uint64_t changes = behaviour().changes();
       if (!resumes) HEDDLE_TRY(begin_pass());
       HEDDLE_TRY(carry_out_all());
       if (!is_stale() && behaviour().changes() == changes && !learned_) break;
       resumes = false;
+    }
+    return {};
+  }
+
+  // Random walks, until many of them in a row have learned nothing: a pass goes through all of one part of the
+  // program's runs before it comes to the next, and what it learns there late makes another pass necessary.
+  Result<void> wander() {
+    constexpr unsigned kMostWalks = 20000, kEnough = 200;
+    std::minstd_rand random;
+    for (unsigned walks = 0, in_vain = 0; walks < kMostWalks && in_vain < kEnough && !over(); ++walks) {
+      const uint64_t changes = behaviour().changes();
+      clear_pass();
+      HEDDLE_TRY(walk(random));
+      in_vain = is_stale() || behaviour().changes() != changes ? 0 : in_vain + 1;
+    }
+    return {};
+  }
+
+  Result<void> walk(std::minstd_rand& random) {
+    start_.clear();
+    stack_.clear();
+    Reached next = state_after(start_);
+    while (next) {
+      HEDDLE_TRY(enter(*std::move(next)));
+      std::vector<Action>& actions = stack_.back().actions;
+      if (over() || is_stale() || actions.empty()) break;
+      if (!next_round_of_library(stack_.back().state)) actions = choice_.possible();
+      std::swap(actions.front(), actions[random() % actions.size()]);
+      next = HEDDLE_TRY(carry_out_next());
     }
     return {};
   }
@@ -166,26 +199,29 @@ class TreeSearch : public UnitSearch {
   }
 
   Result<void> step() {
-    Frame& frame = stack_.back();
-    if (frame.next == frame.actions.size()) {
+    if (stack_.back().next == stack_.back().actions.size()) {
       stack_.pop_back();
       return {};
     }
+    Reached state = HEDDLE_TRY(carry_out_next());
+    if (!state || !visited_.insert(machine().hash(*state))) return {};
+    return enter(*std::move(state));
+  }
+
+  // The state behind the next action of the last frame; none where the search ends, or this way of it.
+  Result<Reached> carry_out_next() {
+    Frame& frame = stack_.back();
     const Action action = frame.actions[frame.next++];
     MachineState state = frame.state;
-    if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
-      HEDDLE_TRY(execute(path()));  // it ends with the action
-      if (over() || is_stale()) return {};
-      late_waits_ |= machine().waits_in_loop(state, action.thread);  // it should not have been chosen
-      if (machine().perform(state, action) == OperationalMachine::Step::unknown) {
-        if (last().failed) return {};  // it ends here
-        end(ExploreResult::End::not_covered, "an execution left the order that it was to follow",
-            behaviour().node(state.threads[action.thread].node).operation.site);
-        return {};
-      }
-    }
-    if (!visited_.insert(machine().hash(state))) return {};
-    return enter(std::move(state));
+    if (machine().perform(state, action) != OperationalMachine::Step::unknown) return Reached(std::move(state));
+    HEDDLE_TRY(execute(path()));  // it ends with the action
+    if (over() || is_stale()) return Reached();
+    late_waits_ |= machine().waits_in_loop(state, action.thread);  // it should not have been chosen
+    if (machine().perform(state, action) != OperationalMachine::Step::unknown) return Reached(std::move(state));
+    if (!last().failed)  // else it ends here
+      end(ExploreResult::End::not_covered, "an execution left the order that it was to follow",
+          behaviour().node(state.threads[action.thread].node).operation.site);
+    return Reached();
   }
 
   Result<void> enter(MachineState state) {

@@ -218,14 +218,15 @@ class Oracle {
   }
 
   // A thread that was stopped with the process has entered its last block, and need not have come to the last
-  // accesses of it. (A trace has them: whoever reaches the failure must not need them.)
+  // accesses of it, nor to what it does behind them. (A trace has them: whoever reaches the failure must not
+  // need them.)
   uint32_t end_of(uint32_t thread) const {
     const std::vector<Event>& all = trace_.threads[thread].events;
     auto end = static_cast<uint32_t>(all.size());
     if (end == 0 || all.back().kind == EventKind::exit) return end;
     uint32_t missing = end;
-    for (; end > 0 && is_access(all[end - 1].kind) && entry_of(thread, end - 1) == nullptr; --end)
-      if (all[end - 1].occurrence != 0) missing = end - 1;
+    for (; end > 0 && entry_of(thread, end - 1) == nullptr; --end)
+      if (is_access(all[end - 1].kind) && all[end - 1].occurrence != 0) missing = end - 1;
     return missing;
   }
 
