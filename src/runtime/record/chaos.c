@@ -4,6 +4,9 @@
  * Each thread draws from a generator of its own, seeded by the seed of the run and the thread's name. Phases
  * with many disturbances change with phases that have few: a thread that is always slow meets as little as one
  * that is never.
+ *
+ * One run in three holds threads back instead, as the strategy "hold" of controlled runs does: at some places
+ * of the code, drawn for the run, whoever comes there rests for long.
  */
 #include <sched.h>
 #include <string.h>
@@ -59,7 +62,27 @@ static void move(struct rt_thread* self) {
   RT_SYS3(SYS_sched_setaffinity, 0, sizeof place, place);
 }
 
-void rt_disturb(struct rt_thread* self) {
+#define PLACES_LOOKED_AT 200000 /* by each thread; then the run is disturbed like the others */
+#define MOST_RESTS 40
+
+static bool is_held(const void* place) {
+  extern const char __executable_start;
+  uint64_t state = rt.chaos_seed ^ (uint64_t)((const char*)place - &__executable_start) << 20;
+  return rt_next_random(&state) % (4ull << rt.chaos_seed / 3 % 7) == 0;
+}
+
+static bool hold(struct rt_thread* self, const void* place) {
+  if (rt.chaos_seed % 3 != 0 || self->looked_at == PLACES_LOOKED_AT) return false;
+  ++self->looked_at;
+  heddle_record_state.chaos = 1;
+  if (self->rests == MOST_RESTS || !is_held(place) || below(self, 4) == 0) return true;
+  ++self->rests;
+  sleep_us(100 + below(self, 2000));
+  return true;
+}
+
+void rt_disturb(struct rt_thread* self, const void* place) {
+  if (hold(self, place)) return;
   if (below(self, 16) == 0) self->dense = !self->dense;
   heddle_record_state.chaos = 1 + below(self, self->dense ? 12 : 200);
   const uint64_t draw = below(self, 1000);
@@ -88,7 +111,7 @@ void rt_rest(uint64_t* random) {
 
 void heddle_record_chaos(void) {
   if (rt.chaos)
-    rt_disturb(rt_self);
+    rt_disturb(rt_self, __builtin_return_address(0));
   else
     heddle_record_state.chaos = NO_CHAOS;
 }
@@ -97,5 +120,5 @@ void rt_chaos_begin(struct rt_thread* self) {
   self->random = rt_thread_seed(self);
   self->dense = below(self, 2) != 0;
   RT_SYS3(SYS_sched_getaffinity, 0, sizeof self->home, self->home);
-  rt_disturb(self);
+  rt_disturb(self, NULL);
 }

@@ -78,7 +78,7 @@ void heddle_record_foreign(const void* target) {
 
 void heddle_record_sync(uint32_t kind, const void* object, const void* second, const void* third) {
   if (RT_UNLIKELY(rt.buffered)) rt_drain_current();
-  if (RT_UNLIKELY(rt.chaos)) rt_disturb(rt_self);
+  if (RT_UNLIKELY(rt.chaos)) rt_disturb(rt_self, __builtin_return_address(0));
   if (RT_UNLIKELY(kind == HEDDLE_SYNC_thread_join_cxx || kind == HEDDLE_SYNC_thread_detach_cxx))
     object = *(void* const*)object;
   if (RT_UNLIKELY(kind == HEDDLE_SYNC_cond_wait_cxx)) second = *(void* const*)second;

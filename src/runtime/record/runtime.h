@@ -114,7 +114,8 @@ struct rt_thread {
   /* chaos.c */
   uint64_t random;
   bool dense, moved;
-  uint64_t home[16]; /* processors that the thread may run on */
+  uint32_t looked_at, rests; /* chaos: where threads are held back */
+  uint64_t home[16];         /* processors that the thread may run on */
 };
 
 extern RT_TLS struct heddle_record_state heddle_record_state;
@@ -205,8 +206,8 @@ uint64_t rt_next_in_order(void);
 uint64_t rt_next_random(uint64_t* state);
 uint64_t rt_thread_seed(const struct rt_thread* thread); /* from the seed of the run and its name */
 void rt_chaos_begin(struct rt_thread* self);
-void rt_disturb(struct rt_thread* self);
-void rt_rest(uint64_t* random); /* some microseconds */
+void rt_disturb(struct rt_thread* self, const void* place); /* of the code that is disturbed */
+void rt_rest(uint64_t* random);                             /* some microseconds */
 
 /* blocks.c */
 void rt_close_blocks(struct rt_log* log);
