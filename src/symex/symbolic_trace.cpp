@@ -136,11 +136,22 @@ class Pass {
     return ThreadDecoder(input_.program, input_.plan, each.log, visitor, each.jumps).run();
   }
 
+  // Only where the thread is found again by setjmp: what unwinds a thread, as its cancellation does, began in
+  // the call that was told last.
   std::vector<ToldInVain> told_in_vain(size_t thread) const {
     struct Finder : PathVisitor {
-      void block(BlockId) override { ++told; }
-      void control_lost(uint64_t certain) override { out.push_back({certain, told}); }
+      void block(BlockId) override {
+        lost.reset();
+        ++told;
+      }
+      void landed(const llvm::InvokeInst&) override { lost.reset(); }
+      void returned_twice(const llvm::CallBase&, const TwiceEntry&) override {
+        if (lost) out.push_back(*lost);
+        lost.reset();
+      }
+      void control_lost(uint64_t certain) override { lost = {certain, told}; }
       uint64_t told = 0;
+      std::optional<ToldInVain> lost;
       std::vector<ToldInVain> out;
     } finder;
     if (!input_.logs[thread].jumps.empty()) follow(thread, finder, nullptr);
