@@ -90,6 +90,7 @@ class Pass {
     if (!has_failed(thread) || end.kind == DecodeEnd::Kind::in_call) return std::nullopt;
     ThreadInterpreter::Surroundings::Death death;
     if (!failure->address.empty()) death.address = std::strtoull(failure->address.c_str(), nullptr, 0);
+    death.of_stack = failure->text == "stack overflow";  // as the runtime tells it
     if (failure->place) {
       death.file = failure->place->file;
       death.line = failure->place->line;

@@ -638,6 +638,7 @@ bool ThreadInterpreter::dies_at(const Op& op) {
     if (pointer == nullptr) return false;
     Cell at = *machine_.value(*pointer);
     if (!at.expression) return *around_.death->address - at.bits < op.type->bytes;
+    if (around_.death->of_stack) return false;
     const llvm::DebugLoc& where = op.instruction->getDebugLoc();
     if (around_.death->line == 0 || !where || where.getLine() != around_.death->line) return false;
     // Of several accesses on one line, the member at another distance from a null pointer is not the one.

@@ -43,6 +43,7 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
     // Of the thread that failed: behind the certain blocks it went on up to the instruction that it died of.
     struct Death {
       std::optional<uint64_t> address;  // that was accessed
+      bool of_stack = false;            // behind the end of the stack: no pointer of the program's led there
       std::string file;                 // of the source
       uint32_t line = 0;                // 0: not known
       size_t depth = 0;                 // functions of the program that were running, at least
