@@ -3,6 +3,7 @@
 
     check_resume.py SCRATCH ALGORITHM APP BROKEN_APP
 """
+import contextlib
 import json
 import os
 import shutil
@@ -104,8 +105,9 @@ killed = 0
 while process.poll() is None and killed < 4:
     time.sleep(min(length / 20, 0.1))
     for worker in workers_of(process)[:1]:
-        os.kill(worker, signal.SIGKILL)
-        killed += 1
+        with contextlib.suppress(ProcessLookupError):  # it had ended
+            os.kill(worker, signal.SIGKILL)
+            killed += 1
 ended = result(process)
 same("workers killed", ended, peace)
 if killed == 0 or ended["workers_replaced"] == 0:
