@@ -236,7 +236,6 @@ static uint32_t slot_of_handle(pthread_t handle) {
 void rt_fl_joined(pthread_t handle) {
   const uint32_t slot = slot_of_handle(handle);
   rt_fl_event_after(slot, LOAD(&rt_fl.threads[slot].last));
-  STORE(&rt_fl.threads[slot].rests, 1); /* for ever */
 }
 
 /* ---- the process */
