@@ -62,8 +62,10 @@ static void move(struct rt_thread* self) {
   RT_SYS3(SYS_sched_setaffinity, 0, sizeof place, place);
 }
 
-#define PLACES_LOOKED_AT 200000 /* by each thread; then the run is disturbed like the others */
-#define MOST_RESTS 40
+#define PLACES_LOOKED_AT 20000 /* by each thread; then the run is disturbed like the others */
+#define MOST_RESTS 60          /* of all threads: others may wait for who rests */
+
+static uint32_t rests;
 
 static bool is_held(const void* place) {
   extern const char __executable_start;
@@ -75,8 +77,11 @@ static bool hold(struct rt_thread* self, const void* place) {
   if (rt.chaos_seed % 3 != 0 || self->looked_at == PLACES_LOOKED_AT) return false;
   ++self->looked_at;
   heddle_record_state.chaos = 1;
-  if (self->rests == MOST_RESTS || !is_held(place) || below(self, 4) == 0) return true;
-  ++self->rests;
+  if (!is_held(place) || below(self, 4) == 0) return true;
+  if (__atomic_fetch_add(&rests, 1, __ATOMIC_RELAXED) >= MOST_RESTS) {
+    self->looked_at = PLACES_LOOKED_AT;
+    return true;
+  }
   sleep_us(100 + below(self, 2000));
   return true;
 }

@@ -114,8 +114,8 @@ struct rt_thread {
   /* chaos.c */
   uint64_t random;
   bool dense, moved;
-  uint32_t looked_at, rests; /* chaos: where threads are held back */
-  uint64_t home[16];         /* processors that the thread may run on */
+  uint32_t looked_at; /* chaos: places, for whether it is held back there */
+  uint64_t home[16];  /* processors that the thread may run on */
 };
 
 extern RT_TLS struct heddle_record_state heddle_record_state;
