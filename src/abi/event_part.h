@@ -16,6 +16,19 @@ enum heddle_event_part {
   HEDDLE_PART_choice, /* one more or not: ends by its "time" for one more */
   HEDDLE_PART_atomic_begin,
   HEDDLE_PART_atomic_end,
+  /* mutexes */
+  HEDDLE_PART_robust, /* who ends as its holder leaves it to the next */
+  /* joins */
+  HEDDLE_PART_result, /* who joins asks for what the thread returned: `value`, as of the thread's end */
 };
+
+/* The order of synchronisation, whose value is, of a cancellation, whether it is asynchronous. */
+enum heddle_sync_order {
+  HEDDLE_SYNC_cancellable,
+  HEDDLE_SYNC_not_cancellable, /* the thread has forbidden it, or ends already */
+};
+
+/* In the value of an event of a robust mutex, beside its kind: nobody can have it any more. */
+#define HEDDLE_MUTEX_LOST (1ull << 32)
 
 #endif

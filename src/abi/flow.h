@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_FLOW_FORMAT 2
+#define HEDDLE_FLOW_FORMAT 3
 #define HEDDLE_FLOW_MAGIC 0x776f6c66656c6468ull       /* "hdleflow" */
 #define HEDDLE_FLOW_PLAN_MAGIC 0x6e616c70656c6468ull  /* "hdleplan" */
 #define HEDDLE_FLOW_STEPS_MAGIC 0x70657473656c6468ull /* "hdlestep" */
@@ -35,9 +35,8 @@
 #define HEDDLE_FLOW_BASE 0x100000000000ull
 #define HEDDLE_FLOW_SLOT_SIZE (1ull << 34)
 
-/* A word: bits 0-7 how often the granule changed hands, 8-17 a slot, 18-60 a number of an event, 61-63 the
- * kind. An owned granule (kind owned, no number) is told by one comparison of the word without its low 8 bits.
- */
+/* A word: bits 0-2 the kind, 3-12 a slot, 13-55 a number of an event, 56-63 how often the granule changed
+ * hands. An owned granule (no number) is told by one comparison of the lower half of its word. */
 enum heddle_flow_kind {
   HEDDLE_FLOW_untouched = 0,
   HEDDLE_FLOW_owned = 1, /* only the thread in `slot` accesses it */
@@ -46,13 +45,17 @@ enum heddle_flow_kind {
       3, /* last accessed by event `number` of `slot`; accessed by whoever has locked the word */
   HEDDLE_FLOW_locked = 4 /* by the thread in `slot` */
 };
-#define HEDDLE_FLOW_LOW_BITS 8
-#define HEDDLE_FLOW_WORD(kind, slot, number, low) \
-  ((uint64_t)(kind) << 61 | (uint64_t)(number) << 18 | (uint64_t)(slot) << 8 | (uint64_t)(low))
+#define HEDDLE_FLOW_SLOT_AT 3
+#define HEDDLE_FLOW_NUMBER_AT 13
+#define HEDDLE_FLOW_NUMBER_BITS 43
+#define HEDDLE_FLOW_HANDS_AT 56
+#define HEDDLE_FLOW_WORD(kind, slot, number, hands)                                                           \
+  ((uint64_t)(kind) | (uint64_t)(slot) << HEDDLE_FLOW_SLOT_AT | (uint64_t)(number) << HEDDLE_FLOW_NUMBER_AT | \
+   (uint64_t)(hands) << HEDDLE_FLOW_HANDS_AT)
 
 /* ---- the first page of a thread's file; instrumented code works on the first four fields through the
- * thread-local pointer heddle_flow_self. Before an access: status = s + 5; behind it: status = s + 4, s being
- * what it was. */
+ * thread-local pointer heddle_flow_self. Before the i-th access of a stretch (instrument/flow_accesses.h):
+ * status = s + 4 * i + direct; behind the last, the n-th: status = s + 4 * n, s being what it was. */
 #define HEDDLE_FLOW_SELF "heddle_flow_self"
 /* Thread-local pointer: the stack that the runtime works on; null while it does (runtime/flow/entry.h). */
 #define HEDDLE_FLOW_STACK "rt_fl_stack"
@@ -61,12 +64,13 @@ enum heddle_flow_state {
   HEDDLE_FLOW_done = 0,    /* all events up to the number are */
   HEDDLE_FLOW_direct = 1,  /* the event with the number accesses a granule that the thread need not lock */
   HEDDLE_FLOW_waiting = 2, /* the event with the number has not been performed, or works under locks */
+  HEDDLE_FLOW_unmixed = 3, /* the event with the number is done; what was read lately is not in the hash yet */
 };
 struct heddle_flow_thread {
   uint64_t status; /* number << 2 | enum heddle_flow_state */
-  uint64_t tag;    /* word of a granule that this thread owns, without its low bits */
-  uint64_t
-      hash; /* of the values that its events read: += (value ^ number of the event * 4) * HEDDLE_FLOW_FACTOR */
+  uint64_t tag;    /* lower half of the word of a granule that this thread owns */
+  uint64_t hash;   /* of the values that its events read. Of a stretch: sum = sum * FACTOR ^ value for each word
+                    * but the first; then hash = (hash ^ sum) * FACTOR */
   const uint64_t*
       seen;      /* by slots: up to which event of each thread all are known to come before; in memory only */
   uint64_t used; /* bytes of the stream */
@@ -154,6 +158,12 @@ struct heddle_flow_name {
  * a granule, and from bit 8 on the instruction. */
 #define HEDDLE_HOOK_FLOW_LOAD "heddle_flow_load"
 #define HEDDLE_HOOK_FLOW_STORE "heddle_flow_store"
+/* Around an access to other bytes, which has been counted as a small one is: `what` is their number, WIDE_WRITES if
+ * they are written, and from bit 8 on the instruction; then where a copy reads as many from, or null. The event
+ * ends in the state unmixed. */
+#define HEDDLE_HOOK_FLOW_BEGIN_WIDE "heddle_flow_begin_wide"
+#define HEDDLE_HOOK_FLOW_END_PART "heddle_flow_end_part"
+#define HEDDLE_FLOW_WIDE_WRITES 0x80
 /* Around anything else: ranges first (heddle_control_range), then begin, the access, end. */
 #define HEDDLE_HOOK_FLOW_BEGIN "heddle_flow_begin"
 #define HEDDLE_HOOK_FLOW_END "heddle_flow_end"

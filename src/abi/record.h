@@ -282,6 +282,8 @@ struct heddle_record_file {
 #define HEDDLE_HOOK_SCANNED "heddle_record_scanned"
 /* record --chaos: at shared accesses, when state.chaos has come down to 0. */
 #define HEDDLE_HOOK_CHAOS "heddle_record_chaos"
+/* The number of those places, a uint32_t. */
+#define HEDDLE_CHAOS_PLACES "heddle_chaos_places"
 /* Tests: a block of the program was entered. */
 #define HEDDLE_HOOK_BLOCK "heddle_record_block"
 

@@ -64,14 +64,26 @@ class Numbering {
     if (llvm::isa<llvm::PHINode>(instruction)) return true;
     if (keeps_all_in_memory(*instruction.getFunction())) return false;
     if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return !call->isMustTailCall();
-    return llvm::isa<llvm::LoadInst>(instruction) || steps_a_phi(instruction);
+    return llvm::isa<llvm::LoadInst>(instruction) || steps_a_phi(instruction) || becomes_a_phi(instruction);
   }
 
   // What a variable of a loop will be in the next round.
   static bool steps_a_phi(const llvm::Instruction& instruction) {
-    return instruction.getOpcode() == llvm::Instruction::Add &&
-           llvm::isa<llvm::PHINode>(instruction.getOperand(0)) &&
-           llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
+    const bool adds = instruction.getOpcode() == llvm::Instruction::Add &&
+                      llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
+    const auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+    return (adds || (element != nullptr && element->hasAllConstantIndices())) &&
+           llvm::isa<llvm::PHINode>(instruction.getOperand(0));
+  }
+
+  // What a variable of a loop begins with, or that plus a constant does (program/counting_variables.h).
+  static bool becomes_a_phi(const llvm::Instruction& instruction) {
+    return llvm::any_of(instruction.users(), [](const llvm::User* user) {
+      if (llvm::isa<llvm::BinaryOperator, llvm::GetElementPtrInst>(user))
+        return llvm::any_of(user->users(),
+                            [](const llvm::User* next) { return llvm::isa<llvm::PHINode>(next); });
+      return llvm::isa<llvm::PHINode>(user);
+    });
   }
 
   void name(llvm::Instruction& instruction, uint32_t line, llvm::DISubprogram* scope) {

@@ -297,7 +297,8 @@ void add_record(VerbSet& verbs) {
   verb->add_flag("--no-locks", options->no_locks, "For measurements: flow without its optimisation O2")
       ->group("");
   verb->add_option("--policy", options->policy,
-                   "standard (default); paths: no values of loads; clap: as published, nothing left out");
+                   "standard (default); paths: no values of loads but for sizes of blocks; clap: as published, "
+                   "nothing left out");
   verb->add_flag(
       "--emulate", options->emulate,
       "With --mode pt: make the packets by stepping the program, some thousand times slower than it is");
@@ -319,8 +320,10 @@ void add_record(VerbSet& verbs) {
       "Keep the last part of each thread's log only: so much of its path and of its data (64K, 64M, ...)");
   verb->add_flag("--keep-passing", options->keep_passing,
                  "Keep the recording of the last run also without a failure");
-  verb->add_option("--hang-timeout", options->hang_timeout,
-                   "A run that takes longer is a hang, which is a failure (default: no limit)");
+  verb->add_option(
+      "--hang-timeout", options->hang_timeout,
+      "A run that takes longer is a hang, which is a failure (default: of many runs one that takes 50 times "
+      "as long as those before, at least 10s; that all threads wait for each other is noticed anyway)");
   verb->add_flag("--no-inputs", options->no_inputs,
                  "Do not keep what the program reads: neither files nor the bytes that calls bring in");
   verb->add_option("--stdin", options->input,

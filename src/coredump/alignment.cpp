@@ -184,6 +184,7 @@ class Follower {
     uint64_t move = at_ + 1;
     const IndexFrame& last = index_.frames.back();
     size_t depth = 0;
+    size_t calls = calls_before(last);
     for (; move < moves_.size(); ++move) {
       const heddle_move& next = moves_[move];
       if (next.thread != thread_) continue;
@@ -192,10 +193,9 @@ class Follower {
         --depth;
       } else if (next.kind == HEDDLE_MOVE_block) {
         const llvm::BasicBlock& block = program_.block(BlockId(next.id));
-        if (block.isEntryBlock())
-          ++depth;
-        else if (depth == 0)
-          break;
+        // What the call itself does comes behind the point.
+        if (depth == 0 && (!block.isEntryBlock() || calls-- == 0)) break;
+        if (block.isEntryBlock()) ++depth;
       } else if (depth == 0 && last.at && next.id != HEDDLE_NO_SITE && next.id >= last.at->value) {
         break;
       }
@@ -205,6 +205,20 @@ class Follower {
              .thread = thread_,
              .frames = index_.frames.size(),
              .predicate = std::nullopt});
+  }
+
+  // Of functions of the program, in the block of a frame before the instruction where it stands; of one that is
+  // no call, more than there are.
+  size_t calls_before(const IndexFrame& frame) const {
+    const auto enters = [](const llvm::Instruction& instruction) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      return call != nullptr && !call->isInlineAsm() &&
+             (call->getCalledFunction() == nullptr || !call->getCalledFunction()->isDeclaration());
+    };
+    if (!frame.at || !enters(program_.instruction(*frame.at))) return SIZE_MAX;
+    const llvm::Instruction& at = program_.instruction(*frame.at);
+    return static_cast<size_t>(std::count_if(at.getParent()->begin(), at.getIterator(),
+                                             [&](const llvm::Instruction& i) { return enters(i); }));
   }
 
   void is_best(const Alignment& found) {
@@ -241,36 +255,51 @@ std::optional<Alignment> align(const ExecutionIndex& index, std::span<const hedd
   return all.empty() ? std::nullopt : std::optional(all.back());
 }
 
-namespace {
-
-// The first function of the program that each thread enters.
-std::map<uint32_t, FunctionId> first_functions(std::span<const heddle_move> moves,
-                                               const ProgramRegions& regions) {
-  std::map<uint32_t, FunctionId> out;
+void visit_calls(std::span<const heddle_move> moves, const ProgramRegions& regions, const CallVisitor& visit) {
   const Program& program = regions.program();
+  std::map<uint32_t, std::vector<FunctionId>> stacks;  // by thread
+  // What lies above was left, also by an exception or a jump.
+  const auto unwind_to = [](std::vector<FunctionId>& stack, FunctionId function) {
+    for (size_t i = stack.size(); i > 0; --i)
+      if (stack[i - 1] == function) return stack.resize(i);
+  };
   for (const heddle_move& move : moves) {
-    if (move.kind != HEDDLE_MOVE_block || move.id >= program.block_count() || out.contains(move.thread))
-      continue;
-    const FunctionId entered = program.id_of(*program.block(BlockId(move.id)).getParent());
-    if (!regions.is_library_model(entered)) out.emplace(move.thread, entered);
+    std::vector<FunctionId>& stack = stacks[move.thread];
+    if (move.kind == HEDDLE_MOVE_return && move.id < program.function_count()) {
+      const FunctionId function(move.id);
+      unwind_to(stack, function);
+      if (!stack.empty() && stack.back() == function) stack.pop_back();
+    } else if (move.kind == HEDDLE_MOVE_block && move.id < program.block_count()) {
+      const llvm::BasicBlock& block = program.block(BlockId(move.id));
+      const FunctionId function = program.id_of(*block.getParent());
+      if (regions.is_library_model(function)) continue;
+      if (!block.isEntryBlock()) {
+        unwind_to(stack, function);
+        continue;
+      }
+      visit(move.thread, stack.empty() ? std::nullopt : std::optional(stack.back()), function);
+      stack.push_back(function);
+    }
   }
-  return out;
 }
-
-}  // namespace
 
 std::set<FunctionId> functions_that_begin(std::span<const heddle_move> moves, const ProgramRegions& regions) {
   std::set<FunctionId> out;
-  for (const auto& [thread, function] : first_functions(moves, regions)) out.insert(function);
+  visit_calls(moves, regions, [&](uint32_t, std::optional<FunctionId> caller, FunctionId callee) {
+    if (!caller) out.insert(callee);
+  });
   return out;
 }
 
 std::vector<uint32_t> threads_that_begin_with(FunctionId function, std::span<const heddle_move> moves,
                                               const ProgramRegions& regions) {
-  std::vector<uint32_t> found;
-  for (const auto& [thread, first] : first_functions(moves, regions))
-    if (first == function) found.push_back(thread);
-  return found;
+  std::set<uint32_t> begun, first, later;
+  visit_calls(moves, regions, [&](uint32_t thread, std::optional<FunctionId> caller, FunctionId callee) {
+    const bool begins = begun.insert(thread).second;
+    if (!caller && callee == function) (begins ? first : later).insert(thread);
+  });
+  const std::set<uint32_t>& found = first.empty() ? later : first;
+  return {found.begin(), found.end()};
 }
 
 }  // namespace heddle

@@ -8,6 +8,7 @@
 // early. Where counts are not known, any iteration will do.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <span>
 
@@ -33,10 +34,17 @@ std::vector<Alignment> alignments(const ExecutionIndex& index, std::span<const h
 std::optional<Alignment> align(const ExecutionIndex& index, std::span<const heddle_move> moves, uint32_t thread,
                                const ProgramRegions& regions);
 
-// Functions of the program that threads of the run enter first.
+// Each call of a function of the program in a run: the thread, the innermost function of the program around it
+// (nothing: libraries called it), the function.
+using CallVisitor = std::function<void(uint32_t thread, std::optional<FunctionId> caller, FunctionId callee)>;
+void visit_calls(std::span<const heddle_move> moves, const ProgramRegions& regions, const CallVisitor& visit);
+
+// Functions of the program that libraries call in threads of the run: those that threads begin with, and what
+// is called when they are over (destructors of thread-specific data).
 std::set<FunctionId> functions_that_begin(std::span<const heddle_move> moves, const ProgramRegions& regions);
 
-// Threads of the run that enter this function of the program first, in order of creation.
+// Threads of the run that enter this function of the program first, in order of creation; if no thread does,
+// those in which libraries call it.
 std::vector<uint32_t> threads_that_begin_with(FunctionId function, std::span<const heddle_move> moves,
                                               const ProgramRegions& regions);
 

@@ -181,10 +181,16 @@ class Recovery {
 
   // Where the phi's value is dead already, that of the next round lives.
   std::optional<uint64_t> count_by_phi(const CoreFrame& frame, const CountingVariable& counting) const {
-    if (const auto now = value(frame, *counting.variable)) return counting.rounds(*now);
+    const std::optional<uint64_t> base = counting.base == nullptr ? 0 : base_value(frame, *counting.base);
+    if (!base) return std::nullopt;
+    if (const auto now = value(frame, *counting.variable)) return counting.rounds(*now, *base);
     for (const llvm::Instruction* next : counting.next)
-      if (const auto then = value(frame, *next)) return counting.rounds_by_next(*then);
+      if (const auto then = value(frame, *next)) return counting.rounds_by_next(*then, *base);
     return std::nullopt;
+  }
+
+  std::optional<uint64_t> base_value(const CoreFrame& frame, const llvm::Value& base) const {
+    return frame_value(core_, frame, map_, regions_.program(), base);
   }
 
   std::optional<uint64_t> count_in_memory(const CoreFrame& frame, const CountingVariable& counting,

@@ -59,17 +59,34 @@ class Unwinder {
     frames_.clear();
     const CoreThread& entry = core_.threads()[thread];
     wanted_ = thread;
-    if (attached_) dwfl_getthreads(dwfl_.get(), take_thread, this);
+    registers_ = dwarf_registers(entry.registers);
+    unwind();
     if (frames_.empty()) {  // at least the place itself is known
       CoreFrame frame = frame_at(entry.registers.rip, true);
-      const RegisterFile all = dwarf_registers(entry.registers);
-      for (size_t i = 0; i < all.size(); ++i) frame.registers[i] = all[i];
+      for (size_t i = 0; i < registers_.size(); ++i) frame.registers[i] = registers_[i];
       frames_.push_back(std::move(frame));
     }
+    if (frames_.size() == 1) go_on_from_nowhere();
     return {entry.tid, std::move(frames_)};
   }
 
  private:
+  void unwind() {
+    if (attached_) dwfl_getthreads(dwfl_.get(), take_thread, this);
+  }
+
+  // A call through a pointer that is null or damaged leads to where no code is, and no unwind table. All it did
+  // was to push the address where to return.
+  void go_on_from_nowhere() {
+    constexpr size_t kStackPointer = 7, kPlace = 16;
+    const std::optional<uint64_t> back = core_.word(registers_[kStackPointer]);
+    if (core_.module_at(registers_[kPlace]) != nullptr || !back || core_.module_at(*back) == nullptr) return;
+    registers_[kPlace] = *back;
+    registers_[kStackPointer] += 8;
+    unwind();
+    if (frames_.size() > 1) frames_[1].exact = false;
+  }
+
   // libdwfl asks for threads one after the other: it gets the one that is wanted and no other.
   static pid_t next_thread(Dwfl*, void* self, void** argument) {
     auto& unwinder = *static_cast<Unwinder*>(self);
@@ -86,7 +103,7 @@ class Unwinder {
 
   static bool set_registers(Dwfl_Thread* thread, void* self) {
     const auto& unwinder = *static_cast<Unwinder*>(self);
-    const RegisterFile all = dwarf_registers(unwinder.core_.threads()[unwinder.wanted_].registers);
+    const RegisterFile& all = unwinder.registers_;
     if (!dwfl_thread_state_registers(thread, 0, all.size(), all.data())) return false;
     dwfl_thread_state_register_pc(thread, all[16]);
     return true;
@@ -140,6 +157,7 @@ class Unwinder {
   std::map<uint64_t, ElfSymbol> names_;  // of the executable, from its debug file
   bool attached_ = false;
   size_t wanted_ = 0;
+  RegisterFile registers_{};  // to begin with
   std::vector<CoreFrame> frames_;
 };
 

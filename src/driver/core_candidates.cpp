@@ -181,6 +181,7 @@ class Finder {
     for (const auto& [object, used] : objects_) look_at_object(object, used);
     look_at_positions();
     look_at_choices();
+    look_at_pending();
     return ranked();
   }
 
@@ -387,6 +388,35 @@ class Finder {
       if (events_[i].thread == events_[i - 1].thread) continue;
       for (uint32_t next = 0; next < run_.threads.size(); ++next)
         if (next != events_[i].thread && next != events_[i - 1].thread) add(i, next, kChoice);
+    }
+  }
+
+  // Who was left when the process ended: behind the last access of another thread that conflicts with what it
+  // would have done next.
+  void look_at_pending() {
+    if (run_.pending == nullptr) return;
+    for (const heddle_event& left : *run_.pending) {
+      if (is_sync(left) || left.address == 0) continue;
+      const auto meets = [&](const heddle_event& event) {
+        return event.thread != left.thread && !is_sync(event) && (writes(event) || writes(left)) &&
+               event.address < left.address + std::max<uint64_t>(left.size, 1) &&
+               left.address < event.address + std::max<uint64_t>(event.size, 1);
+      };
+      const auto last = std::find_if(events_.rbegin(), events_.rend(), meets);
+      if (last == events_.rend()) continue;
+      const auto behind = std::find_if(last.base(), events_.end(),
+                                       [&](const heddle_event& event) { return event.thread == last->thread; });
+      if (behind == events_.end()) continue;
+      const auto event = static_cast<size_t>(last.base() - events_.begin()) - 1;
+      const auto critical = critical_words_.find(left.address / 8);
+      const bool explained = critical != critical_words_.end() &&
+                             std::ranges::any_of(critical->second, [&](const CriticalVariable* variable) {
+                               return explains({event, last->thread, reads(*last), writes(*last)}, *variable);
+                             });
+      add(static_cast<size_t>(behind - events_.begin()), left.thread,
+          explained                           ? kExplained
+          : critical != critical_words_.end() ? kCritical
+                                              : kConflict);
     }
   }
 

@@ -11,6 +11,7 @@
 //   - the thread accessed the same memory before, and the three accesses cannot be put in any serial order (the
 //     four patterns of Lu et al., ASPLOS 2006): an atomicity violation;
 //   - the core has the thread about there;
+//   - the process ended before a thread came to its next access: it comes to it behind one of another thread;
 //   - it is no preemption at all, but another choice where the thread before it waits or has ended.
 #pragma once
 
@@ -39,6 +40,8 @@ struct CandidateRun {
   std::optional<uint32_t> failing;
   const std::vector<CorePosition>* positions = nullptr;  // by thread; null: not known
   size_t most = 100'000;                                 // candidates
+  // What threads would have done next when the process ended; null: nothing.
+  const std::vector<heddle_event>* pending = nullptr;
   // By event (driver/core_slice.h): candidates are ranked by it instead of by time; null: by time.
   const std::vector<uint32_t>* dependence = nullptr;
 };

@@ -78,8 +78,10 @@ std::vector<ComparedLocal> common_locals(const CoreCase& core, const Program& pr
   // The thread that stopped is the one with the records that begin like the index: with fibres there is only
   // one.
   for (const pid_t thread : process.threads()) {
-    const std::vector<FrameRecord> records =
-        records_on_stack(process, program, process.stack_pointer_of(thread));
+    std::vector<FrameRecord> records = records_on_stack(process, program, process.stack_pointer_of(thread));
+    // No frames of the core: in it libraries did the same (who began a thread of std::thread, most of all).
+    std::erase_if(records,
+                  [&](const FrameRecord& record) { return core.regions->is_library_model(record.function); });
     size_t same = 0;
     while (same < records.size() && same < failing.index.frames.size() &&
            records[same].function == failing.index.frames[same].function)

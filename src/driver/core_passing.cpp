@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "abi/hooks.h"
 #include "abi/sync_kind.h"
@@ -295,8 +296,8 @@ Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& fo
 }
 
 // Where several points would do, the state at some of them is compared, and the one with the least differences
-// is taken: first of the failing thread's own variables, which tell its round, then the part of all that does. Of equal ones the
-// last.
+// is taken: first of the failing thread's own variables, which tell its round, then the part of all that does.
+// Of equal ones the last.
 Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& follow,
                                const LaunchOptions& launch, const ExecutionPlan& plan,
                                std::optional<uint64_t> instructions, PassingRun& run) {
@@ -316,7 +317,8 @@ Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& fo
         if (difference.own) own += difference.elements;
       }
       // Where little can be reached, little differs: the part counts.
-      return std::pair(own, static_cast<double>(all) / static_cast<double>(std::max<uint64_t>(of.compared, 1)));
+      return std::tuple(of.compared == 0, own,
+                        static_cast<double>(all) / static_cast<double>(std::max<uint64_t>(of.compared, 1)));
     };
     if (run.alignment && different(comparison) >= different(run.comparison)) continue;
     run.alignment = alignment;
@@ -342,12 +344,17 @@ Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, 
   run.aligned_events = run.execution.kept_events.size();
   if (run.execution.outcome != Outcome::passed && run.execution.outcome != Outcome::failed) return run;
   const std::set<FunctionId> beginnings = functions_that_begin(run.execution.moves, *core.regions);
-  for (CoreIndex& index : core.indexes) add_tail_callers(index, core.regions->program(), beginnings);
+  const ObservedCalls observed = observed_calls(run.execution.moves, *core.regions);
+  for (CoreIndex& index : core.indexes) add_tail_callers(index, core.regions->program(), beginnings, observed);
   if (!run.execution.moves_complete)
     run.notes.push_back(
         fmt::format("the passing run is too long: only its first {} moves (blocks, returns, events) "
                     "were looked for the aligned point",
                     run.execution.moves.size()));
+  if (run.execution.events > run.execution.kept_events.size())
+    run.notes.push_back(
+        fmt::format("the passing run is too long: preemptions are tried in the first {} of its {} events",
+                    run.execution.kept_events.size(), run.execution.events));
   HEDDLE_TRY(align_and_compare(core, follow, launch, plan, instructions, run));
   if (run.alignment) {
     run.aligned_events = static_cast<uint64_t>(std::count_if(

@@ -150,7 +150,8 @@ class Search {
     CandidateRun run{.events = execution.kept_events,
                      .threads = execution.created,
                      .critical = passing_.critical,
-                     .aligned = aligned_in(execution, base->threads)};
+                     .aligned = aligned_in(execution, base->threads),
+                     .pending = &execution.pending_events};
     if (parent != nullptr) {
       run.from = parent->candidates[candidate].event + 1;
       run.most = kMostOfRun;

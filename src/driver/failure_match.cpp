@@ -20,11 +20,20 @@ bool same_function(const RecordedFailure& recorded, const Failure& controlled) {
   });
 }
 
+// Of two assertions in one function the condition tells which. What an exception says may hold numbers of the
+// run.
+bool same_condition(const RecordedFailure& recorded, const Failure& controlled) {
+  return recorded.kind != "assert" || recorded.text.empty() || controlled.text.empty() ||
+         recorded.text == controlled.text;
+}
+
 }  // namespace
 
 FailureMatch match(const RecordedFailure& recorded, const Failure& controlled) {
   if (recorded.identity == controlled.identity) return FailureMatch::same;
-  if (recorded.kind == controlled.kind && same_function(recorded, controlled)) return FailureMatch::same;
+  if (recorded.kind == controlled.kind && same_function(recorded, controlled) &&
+      same_condition(recorded, controlled))
+    return FailureMatch::same;
   if (recorded.kind == "hang" && is_one_of(controlled.kind, {"deadlock", "lost-wakeup", "livelock"}))
     return FailureMatch::cause;
   // Also of a hang: who waits for a lock in freed memory waits for ever, or crashes.

@@ -24,6 +24,17 @@ TEST(FailureMatch, SameIdentityOrFunction) {
   EXPECT_EQ(match(recorded("assert"), controlled("segv")), FailureMatch::none);
 }
 
+TEST(FailureMatch, AnotherAssertionOfTheFunction) {
+  RecordedFailure before = recorded("assert");
+  Failure after = controlled("assert", 9);
+  before.text = "items == 2";
+  EXPECT_EQ(match(before, after), FailureMatch::same) << "nobody knows which";
+  after.text = "items == 2";
+  EXPECT_EQ(match(before, after), FailureMatch::same);
+  after.text = "sum == 3";
+  EXPECT_EQ(match(before, after), FailureMatch::none);
+}
+
 TEST(FailureMatch, CausesOfWhatWasSeen) {
   EXPECT_EQ(match(recorded("segv"), controlled("use-after-free")), FailureMatch::cause);
   EXPECT_EQ(match(recorded("hang"), controlled("lost-wakeup")), FailureMatch::cause);

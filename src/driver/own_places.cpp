@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/library_file.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
@@ -14,7 +15,7 @@ constexpr std::chrono::seconds kTime(3);
 }  // namespace
 
 bool is_own(const std::optional<CodePlace>& place) {
-  return place && !place->file.empty() && !place->file.starts_with("/usr/") && !place->file.starts_with('<');
+  return place && !is_library_file(place->file);
 }
 
 Result<OwnPlaces> own_places(const Execution& run, std::span<const size_t> events, Executor& executor,

@@ -1,38 +1,18 @@
 #include "driver/pt_recording.h"
 
-#include <elf.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 
-#include "base/files.h"
 #include "build/code_map.h"
 #include "build/machine_blocks.h"
 #include "build/variant.h"
+#include "image/elf_file.h"
 #include "pt/trace_decoder.h"
 
 namespace heddle {
 namespace {
-
-// Where the mapped part of the file would lie if the file were loaded at address 0.
-uint64_t address_of_offset(const std::string& file, uint64_t offset) {
-  Elf64_Ehdr head{};
-  if (file.size() < sizeof head) return offset;
-  std::memcpy(&head, file.data(), sizeof head);
-  for (unsigned i = 0; i < head.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    const uint64_t at = head.e_phoff + i * sizeof segment;
-    if (at > file.size() || file.size() - at < sizeof segment) break;
-    std::memcpy(&segment, file.data() + at, sizeof segment);
-    const uint64_t page = segment.p_offset & ~uint64_t{4095};
-    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && offset >= page &&
-        offset < segment.p_offset + segment.p_filesz)
-      return (segment.p_vaddr & ~uint64_t{4095}) + (offset - page);
-  }
-  return offset;
-}
 
 struct ThreadNames {
   std::vector<uint32_t> tids;
@@ -92,8 +72,8 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
   image.files[mapped->file] = real;
   const PtDecoded decoded = HEDDLE_TRY(decode_trace(file, *pid, image));
   PtTrace out;
-  const std::string bytes = HEDDLE_TRY(read_file(real));
-  out.load_base = mapped->begin - address_of_offset(bytes, mapped->file_offset);
+  const ElfFile executable = HEDDLE_TRY(ElfFile::open(real));
+  out.load_base = mapped->begin - executable.code_address(mapped->file_offset).value_or(mapped->file_offset);
   out.pid = *pid;
   out.gaps = decoded.gaps.size();
   out.instructions = decoded.instructions;
@@ -108,7 +88,8 @@ Result<PtTrace> read_pt_trace(const fs::path& perf_data, const Program& program,
   uint64_t last_tsc = 0;
   for (const auto& [tid, thread] : decoded.threads)
     if (!thread.spans.empty()) last_tsc = std::max(last_tsc, thread.spans.back().begin_tsc);
-  PathFollower follower(program, code, blocks, out.load_base);
+  PathFollower follower(program, code, blocks, out.load_base,
+                        [&](const llvm::CallBase& call) { return cuts_path(plan.call(call).info); });
   for (const uint32_t tid : names.tids) {
     PtPaths::Thread& thread = threads.emplace_back();
     thread.name = names.names.at(tid);

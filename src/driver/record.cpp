@@ -149,6 +149,7 @@ class Recorder {
                                                 .fixed_addresses = info.options.flow},
                                                process));
     complete_info(info, end, process, made.path());
+    longest_ = std::max(longest_, end.duration);
     if (tee)
       if (const std::string problem = tee->finish(); !problem.empty())
         info.notes.push_back("standard input is not kept as a whole: " + problem);
@@ -168,9 +169,13 @@ class Recorder {
     return last;
   }
 
+  // Without one that was given: a run of many that takes far longer than any before it.
   std::optional<milliseconds> hang_timeout() const {
-    if (options_.recording.hang_timeout_ms == 0) return std::nullopt;
-    return milliseconds(options_.recording.hang_timeout_ms);
+    constexpr milliseconds kLeast(10'000);
+    constexpr int kTimes = 50;
+    if (options_.recording.hang_timeout_ms != 0) return milliseconds(options_.recording.hang_timeout_ms);
+    if (result_.state.runs == 0) return std::nullopt;
+    return std::max(kLeast, std::chrono::duration_cast<milliseconds>(kTimes * longest_));
   }
 
   bool is_last(const RunEnd& end) {
@@ -237,7 +242,9 @@ class Recorder {
         info.outcome = info.failure ? RecordingOutcome::failed : RecordingOutcome::passed;
         break;
       case RunEnd::Kind::hang:
-        info.failure = recorded_hang(*hang_timeout(), info.threads);
+      case RunEnd::Kind::stalled:
+        info.failure =
+            recorded_hang(end.kind == RunEnd::Kind::hang ? hang_timeout() : std::nullopt, info.threads);
         info.outcome = RecordingOutcome::failed;
         break;
       case RunEnd::Kind::interrupted:
@@ -352,6 +359,7 @@ class Recorder {
   const Clock::time_point begin_;
   std::optional<Clock::time_point> deadline_;
   RecordResult result_;
+  std::chrono::nanoseconds longest_{};  // of the runs so far
 };
 
 }  // namespace

@@ -91,7 +91,8 @@ std::optional<RecordedFailure> recorded_failure(const heddle_record_process& tol
   return out;
 }
 
-RecordedFailure recorded_hang(std::chrono::milliseconds limit, const std::vector<RecordedThread>& threads) {
+RecordedFailure recorded_hang(std::optional<std::chrono::milliseconds> limit,
+                              const std::vector<RecordedThread>& threads) {
   std::set<std::string> places;
   for (const RecordedThread& thread : threads) {
     const auto own =
@@ -107,7 +108,8 @@ RecordedFailure recorded_hang(std::chrono::milliseconds limit, const std::vector
   RecordedFailure out{
       .kind = "hang",
       .identity = "hang",
-      .headline = fmt::format("hang: the program has not ended within {}", duration_text(limit))};
+      .headline = limit ? fmt::format("hang: the program has not ended within {}", duration_text(*limit))
+                        : "hang: all threads wait for each other"};
   if (!shown.empty()) out.identity += fmt::format(" {}", fmt::join(shown, "; "));
   return out;
 }

@@ -25,9 +25,11 @@ struct ProcessStatus {
 std::optional<RecordedFailure> recorded_failure(const heddle_record_process& told, const ProcessStatus& status,
                                                 const std::vector<ProcessFrame>& stack, const CodeNames& names);
 
-// A run that did not end in time. The identity names the places where threads stand, each once: which of
-// several alike threads is where differs from run to run.
-RecordedFailure recorded_hang(std::chrono::milliseconds limit, const std::vector<RecordedThread>& threads);
+// A run that did not end in time; without a limit, one of which all threads wait for each other. The identity
+// names the places where threads stand, each once: which of several alike threads is where differs from run to
+// run.
+RecordedFailure recorded_hang(std::optional<std::chrono::milliseconds> limit,
+                              const std::vector<RecordedThread>& threads);
 
 // The frames from where a signal came, if it is in there: without those of the handler.
 std::vector<ProcessFrame> frames_from(const std::vector<ProcessFrame>& stack, uint64_t pc);

@@ -120,6 +120,7 @@ TEST(RecordFailure, HangsAreNamedByTheirPlaces) {
   EXPECT_EQ(hang.identity, "hang a.c:3 main; a.c:7 worker");
   EXPECT_EQ(hang.headline, "hang: the program has not ended within 1.50 s");
   EXPECT_EQ(recorded_hang(std::chrono::seconds(1), {}).identity, "hang");
+  EXPECT_EQ(recorded_hang(std::nullopt, {}).headline, "hang: all threads wait for each other");
 }
 
 TEST(RecordVariant, NamedByTheOptions) {

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -21,6 +23,19 @@
 
 namespace heddle {
 namespace {
+
+// Names must be those that controlled runs find in debug information: line tables have the name of a function
+// only if something was inlined into it. Else it goes by its symbol.
+std::string symbol_name(const llvm::Function& function, const std::string& otherwise) {
+  const llvm::DISubprogram* own = function.getSubprogram();
+  if (!function.getName().starts_with("_Z") || own == nullptr || !own->getLinkageName().empty() ||
+      own->getUnit() == nullptr || own->getUnit()->getEmissionKind() != llvm::DICompileUnit::LineTablesOnly)
+    return otherwise;
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& instruction : block)
+      if (instruction.getDebugLoc() && instruction.getDebugLoc().getInlinedAt() != nullptr) return otherwise;
+  return llvm::demangle(function.getName().split('.').first.str());  // without what linking modules added
+}
 
 // Addresses of frames are positions in a stack of instructions.
 class PathNames : public CodeNames {
@@ -45,7 +60,9 @@ class PathNames : public CodeNames {
   std::vector<StackFrame> frames_of(uint64_t address, uint64_t, bool) const override {
     if (address == 0 || address > stack_.size() || stack_[address - 1] == nullptr) return {};
     std::vector<StackFrame> out;
-    for (const SourcePlace& place : source_places(*stack_[address - 1])) {
+    std::vector<SourcePlace> places = source_places(*stack_[address - 1]);
+    places.back().function = symbol_name(*stack_[address - 1]->getFunction(), places.back().function);
+    for (const SourcePlace& place : places) {
       StackFrame frame{.function = short_name(place.function)};
       if (place.known())
         frame.place = CodePlace{.file = short_file(place.file), .line = place.line, .function = frame.function};
@@ -106,7 +123,8 @@ Result<void> write_head(const fs::path& folder, const PtPaths::Thread& thread, u
 }
 
 // The type of the exception, as linkers name it, that a call throws in which the thread stands: __cxa_throw has
-// it as an argument, functions of libstdc++ in their names (std::__throw_out_of_range_fmt).
+// it as an argument, functions of libstdc++ in their names (std::__throw_out_of_range_fmt). Of one that is
+// thrown again nobody knows it.
 std::string exception_at(const llvm::Instruction* innermost) {
   const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(innermost);
   if (call == nullptr || call->getCalledFunction() == nullptr) return "";
@@ -115,6 +133,7 @@ std::string exception_at(const llvm::Instruction* innermost) {
     const llvm::StringRef type = call->getArgOperand(1)->stripPointerCasts()->getName();
     return type.starts_with("_ZTI") ? type.substr(4).str() : "";
   }
+  if (name == "__cxa_rethrow" || name.starts_with("_ZSt17rethrow_exception")) return "thrown again";
   const size_t at = name.find("__throw_");
   if (!name.starts_with("_ZSt") || at == llvm::StringRef::npos) return "";
   unsigned length = 0;
@@ -209,7 +228,7 @@ class PtRecorder {
     return {};
   }
 
-  RecordPolicy policy() const { return ptwrite_.empty() ? RecordPolicy::paths : RecordPolicy::standard; }
+  RecordPolicy policy() const { return ptwrite_.empty() ? RecordPolicy::traced : RecordPolicy::standard; }
 
   // Which thread ended the process, where the user or the trace knows: one that stands in a call that does, or
   // the one that executed something last when the signal was one of its own instructions'.

@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "base/files.h"
+#include "driver/stalled_process.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
@@ -171,6 +172,7 @@ Result<RunEnd> run_recorded(const RunSpec& spec, ProcessFile& process) {
     return end;
   };
   bool seen = false;
+  StalledProcess stalled(child.pid());
   while (true) {
     if (const std::optional<int> status = child.wait(kLook)) {
       // Ctrl-C in a terminal reaches the program as well.
@@ -187,9 +189,11 @@ Result<RunEnd> run_recorded(const RunSpec& spec, ProcessFile& process) {
       return finish(RunEnd::Kind::interrupted, child.wait_after(SIGINT, kGrace));
     }
     const auto now = Clock::now();
-    if (spec.hang_timeout && now - begin >= *spec.hang_timeout) {
+    const bool hangs = spec.hang_timeout && now - begin >= *spec.hang_timeout;
+    if (hangs || stalled.look()) {
       if (!end.capture) end.capture = capture_process(child.pid(), spec.folder);
-      return finish(seen ? RunEnd::Kind::ended : RunEnd::Kind::hang, child.wait_after(SIGKILL, kGrace));
+      const RunEnd::Kind kind = hangs ? RunEnd::Kind::hang : RunEnd::Kind::stalled;
+      return finish(seen ? RunEnd::Kind::ended : kind, child.wait_after(SIGKILL, kGrace));
     }
     if (spec.deadline && now >= *spec.deadline)
       return finish(seen ? RunEnd::Kind::ended : RunEnd::Kind::out_of_time, child.wait_after(SIGKILL, kGrace));

@@ -35,7 +35,7 @@ struct RunSpec {
 };
 
 struct RunEnd {
-  enum class Kind { ended, hang, interrupted, out_of_time } kind = Kind::ended;
+  enum class Kind { ended, hang, stalled, interrupted, out_of_time } kind = Kind::ended;
   ProcessStatus status;
   bool core_dumped = false;
   pid_t pid = 0;
@@ -43,7 +43,7 @@ struct RunEnd {
   std::optional<Capture> capture;  // a failure, hang or interruption was looked at
 };
 
-// Stops and kills the program for hang, interruption and deadline.
+// Stops and kills the program for hang, stall (stalled_process.h), interruption and deadline.
 Result<RunEnd> run_recorded(const RunSpec& spec, ProcessFile& process);
 
 }  // namespace heddle

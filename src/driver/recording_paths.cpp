@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "base/files.h"
+#include "driver/pt_recording.h"
 #include "program/source_place.h"
 #include "recording/decoder.h"
 #include "recording/log_file.h"
@@ -168,7 +169,8 @@ Result<RecordedCode> load_recorded_code(const RecordingInfo& info, const fs::pat
   } else {
     code.effects = std::make_unique<EffectsTable>(HEDDLE_TRY(EffectsTable::load()));
   }
-  const RecordPolicy policy = HEDDLE_TRY(parse_record_policy(info.options.policy));
+  const RecordPolicy policy =
+      info.variant == kPtVariant ? RecordPolicy::traced : HEDDLE_TRY(parse_record_policy(info.options.policy));
   code.plan = std::make_unique<RecordPlan>(*code.program, code.program->module(), *code.effects, policy);
   return code;
 }

@@ -17,6 +17,7 @@
 
 #include "base/files.h"
 #include "coredump/core_writer.h"
+#include "driver/stalled_process.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
@@ -146,6 +147,7 @@ class Watch {
       ::_exit(127);
     }
     pid_ = pid;
+    stalled_.emplace(pid);
     ::close(ready[0]);
     ::close(failure[1]);
     const bool watched = ::ptrace(PTRACE_SEIZE, pid, nullptr, kOptions) == 0;
@@ -302,7 +304,7 @@ class Watch {
     };
     if (interrupted()) {
       finish(WatchedEnd::Kind::interrupted);
-    } else if (run_.hang_timeout && now - begin_ >= *run_.hang_timeout) {
+    } else if ((run_.hang_timeout && now - begin_ >= *run_.hang_timeout) || stalled_->look()) {
       // The main thread first, as gcore has it; it stands still like the others.
       ::ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
       int status = 0;
@@ -441,6 +443,7 @@ class Watch {
   const Clock::time_point begin_;
   const ChildSignal signal_;
   pid_t pid_ = 0;
+  std::optional<StalledProcess> stalled_;
   std::map<pid_t, Thread> threads_;
   Clock::time_point next_stop_;
   uint64_t code_begin_ = 0, code_end_ = 0;

@@ -23,10 +23,14 @@ NodeId Behaviour::new_node(uint32_t thread, NodeId parent) {
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
-const Behaviour::Edge* Behaviour::edge(NodeId from, uint64_t input) const {
+const Behaviour::Edge* Behaviour::edge(NodeId from, uint64_t input, bool cancelled) const {
   for (const Edge& edge : nodes_[from].edges)
-    if (edge.input == input) return &edge;
+    if (edge.input == input && edge.cancelled == cancelled) return &edge;
   return nullptr;
+}
+
+bool Behaviour::was_cancelled(NodeId at) const {
+  return cancels_ && nodes_[at].parent != kUnknownNode && edge_to(at).cancelled;
 }
 
 bool Behaviour::add_operation(NodeId at, const Operation& operation) {
@@ -34,8 +38,15 @@ bool Behaviour::add_operation(NodeId at, const Operation& operation) {
   if (node.state != State::unknown) return node.state == State::goes_on && node.operation == operation;
   node.state = State::goes_on;
   node.operation = operation;
-  if (node.thread == 0 && operation.is_sync() && operation.sync() == HEDDLE_SYNC_thread_end && !main_ends_) {
-    main_ends_ = true;
+  const bool asks_for_lives =
+      operation.is_sync() && ((node.thread == 0 && operation.sync() == HEDDLE_SYNC_thread_end) ||
+                              operation.size == HEDDLE_PART_robust);
+  if (asks_for_lives && !lives_matter_) {
+    lives_matter_ = true;
+    ++changes_;
+  }
+  if (operation.is_sync() && operation.sync() == HEDDLE_SYNC_thread_cancel && !cancels_) {
+    cancels_ = true;
     ++changes_;
   }
   note_uses(at, true);
@@ -52,7 +63,7 @@ bool Behaviour::add_state(NodeId at, State state) {
 }
 
 NodeId Behaviour::add_edge(NodeId from, Edge added) {
-  if (const Edge* known = edge(from, added.input)) {
+  if (const Edge* known = edge(from, added.input, added.cancelled)) {
     const bool same =
         known->output == added.output && known->read == added.read && known->written == added.written;
     return same ? known->to : kUnknownNode;
@@ -67,6 +78,8 @@ NodeId Behaviour::add_edge(NodeId from, Edge added) {
   added.to = new_node(nodes_[from].thread, from);
   const Hash128& before = nodes_[from].history;
   nodes_[added.to].history = hash_of({before.low, before.high, nodes_[from].operation.site, added.input});
+  if (added.cancelled)
+    nodes_[added.to].history = hash_of({nodes_[added.to].history.low, nodes_[added.to].history.high});
   const bool is_large = !added.read.empty() || !added.written.empty();
   nodes_[from].edges.push_back(std::move(added));
   count_rounds(nodes_[from].edges.back().to);
@@ -123,7 +136,7 @@ bool Behaviour::is_same_quiet_step(NodeId left, NodeId right) const {
   const Operation& operation = nodes_[nodes_[left].parent].operation;
   if (operation != nodes_[nodes_[right].parent].operation || operation.is_large()) return false;
   const Edge &one = edge_to(left), &other = edge_to(right);
-  if (one.input != other.input || one.output != other.output) return false;
+  if (one.input != other.input || one.output != other.output || one.cancelled != other.cancelled) return false;
   switch (operation.kind) {
     case HEDDLE_EVENT_read:
     case HEDDLE_EVENT_fence:
@@ -139,7 +152,7 @@ bool Behaviour::is_same_quiet_step(NodeId left, NodeId right) const {
                (one.input != 0 || operation.size <= HEDDLE_PART_timed_compare);
       if (operation.sync() == HEDDLE_SYNC_cond_timedwait && begins_wait(nodes_[left].parent)) return true;
       return operation.sync() == HEDDLE_SYNC_yield || operation.sync() == HEDDLE_SYNC_sleep ||
-             one.input != 0;  // a try that failed
+             operation.sync() == HEDDLE_SYNC_thread_testcancel || one.input != 0;  // a try that failed
   }
 }
 
@@ -164,6 +177,7 @@ bool Behaviour::has_times(const Round& round) {
       case HEDDLE_SYNC_rwlock_timedrdlock:
       case HEDDLE_SYNC_rwlock_timedwrlock:
       case HEDDLE_SYNC_sem_timedwait:
+      case HEDDLE_SYNC_thread_timedjoin:
         return true;
       default:
         return operation.sync() == HEDDLE_SYNC_futex && operation.size == HEDDLE_PART_timed_go_on;
@@ -204,12 +218,13 @@ Behaviour::Round Behaviour::steps_of_round(NodeId at) const {
 
 bool Behaviour::knows_whether_waits(NodeId at) const {
   const Round round = last_round(at);
+  const bool cancelled = was_cancelled(at);
   for (size_t i = 0; i < kRoundsOfWaiting * round.size(); ++i) {
     const auto& [operation, input] = round[i % round.size()];
     const Node& node = nodes_[at];
     if (node.state == State::unknown) return false;
     if (node.state != State::goes_on || node.operation != operation) return true;  // it has left the loop
-    const Edge* next = edge(at, input);
+    const Edge* next = edge(at, input, cancelled);
     if (next == nullptr) return false;
     at = next->to;
   }
@@ -219,11 +234,12 @@ bool Behaviour::knows_whether_waits(NodeId at) const {
 void Behaviour::note_waiting(NodeId at) {
   const Round round = last_round(at);
   std::vector<NodeId> way = {at};
+  const bool cancelled = was_cancelled(at);
   bool same = true;
   for (size_t i = 0; i < kRoundsOfWaiting * round.size() && same; ++i) {
     const auto& [operation, input] = round[i % round.size()];
     const Node& node = nodes_[way.back()];
-    const Edge* next = edge(way.back(), input);
+    const Edge* next = edge(way.back(), input, cancelled);
     same = node.state == State::goes_on && node.operation == operation && next != nullptr;
     if (same) way.push_back(next->to);
   }
@@ -237,11 +253,12 @@ const Behaviour::Round& Behaviour::known_wait(NodeId at) const {
   static const Round kNone;
   if (waits_.empty() || nodes_[at].state != State::goes_on || nodes_[at].waiting == Node::Waiting::no)
     return kNone;
+  const bool cancelled = was_cancelled(at);
   for (const Round& round : waits_) {
     if (round.front().first != nodes_[at].operation) continue;
     NodeId behind = at;
     for (const auto& [operation, input] : round) {
-      const Edge* next = nodes_[behind].operation == operation ? edge(behind, input) : nullptr;
+      const Edge* next = nodes_[behind].operation == operation ? edge(behind, input, cancelled) : nullptr;
       behind = next == nullptr ? kUnknownNode : next->to;
       if (behind == kUnknownNode || nodes_[behind].state != State::goes_on) break;
     }
@@ -260,11 +277,15 @@ bool Behaviour::is_private(uint64_t address) const {
 void Behaviour::uses(const Node& node, std::vector<Use>& out) const {
   all_uses(node, out);
   std::erase_if(out, [&](const Use& use) {
-    if (use.resource == resource_of_object(kAllLives)) return !main_ends_;
+    if (use.resource == resource_of_object(kAllLives)) return !lives_matter_;
     if (own_.contains(use.resource)) return true;
     const auto found = words_.find(use.resource);
     return found != words_.end() && found->second.thread != kShared;
   });
+}
+
+void Behaviour::uses_always(const Node& node, std::vector<Use>& out) const {
+  if (cancels_) out.push_back({resource_of_cancellation(node.thread), false});
 }
 
 void Behaviour::note_uses(NodeId at, bool is_new) {
@@ -353,6 +374,11 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
   switch (operation.sync()) {
     case HEDDLE_SYNC_thread_create:
     case HEDDLE_SYNC_thread_join:
+    case HEDDLE_SYNC_thread_tryjoin:
+    case HEDDLE_SYNC_thread_timedjoin:
+      return add(resource_of_thread(static_cast<uint32_t>(operation.second)), true);
+    case HEDDLE_SYNC_thread_cancel:
+      add(resource_of_cancellation(static_cast<uint32_t>(operation.second)), true);
       return add(resource_of_thread(static_cast<uint32_t>(operation.second)), true);
     case HEDDLE_SYNC_thread_end:
       add(resource_of_object(kAllLives), true);
@@ -364,6 +390,9 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
     case HEDDLE_SYNC_futex:
       if (operation.size == HEDDLE_PART_compare || operation.size == HEDDLE_PART_timed_compare)
         add_memory(out, operation.address, 4, false);
+      return add(resource_of_object(operation.address), true);
+    case HEDDLE_SYNC_guard_release:
+      add_memory(out, operation.address, 1, true);
       return add(resource_of_object(operation.address), true);
     case HEDDLE_SYNC_key_create:
       add_memory(out, operation.address, 4, true);
@@ -384,6 +413,7 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
     case HEDDLE_SYNC_key_set:
       return;
     default:
+      if (operation.size == HEDDLE_PART_robust) add(resource_of_object(kAllLives), false);
       return add(resource_of_object(operation.address), true);
   }
 }

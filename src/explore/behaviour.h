@@ -49,6 +49,10 @@ struct Operation {
 
   bool is_sync() const { return kind >= HEDDLE_EVENT_sync; }
   heddle_sync_kind sync() const { return static_cast<heddle_sync_kind>(kind - HEDDLE_EVENT_sync); }
+  bool joins() const {
+    return is_sync() && (sync() == HEDDLE_SYNC_thread_join || sync() == HEDDLE_SYNC_thread_tryjoin ||
+                         sync() == HEDDLE_SYNC_thread_timedjoin);
+  }
   friend bool operator==(const Operation&, const Operation&) = default;
 };
 
@@ -80,6 +84,9 @@ class Behaviour {
     uint64_t output = 0;  // what a write or update stored; of synchronisation its number (heddle_event::value)
     std::vector<Piece> read, written;  // large operations instead: `input` is a hash of what was read
     NodeId to = kUnknownNode;
+    // The thread was asked to end before (pthread_cancel): what it does next may depend on that wherever it is,
+    // so it comes in with everything.
+    bool cancelled = false;
   };
   enum class State : uint8_t {
     unknown,  // a run ended here, and did not tell what comes
@@ -112,7 +119,8 @@ class Behaviour {
   const Node& node(NodeId id) const { return nodes_[id]; }
   size_t size() const { return nodes_.size(); }
 
-  const Edge* edge(NodeId from, uint64_t input) const;
+  const Edge* edge(NodeId from, uint64_t input, bool cancelled) const;
+  bool was_cancelled(NodeId at) const;  // before the last thing it did
   // False: something else was seen here before.
   bool add_operation(NodeId at, const Operation& operation);
   bool add_state(NodeId at, State state);
@@ -155,6 +163,8 @@ class Behaviour {
   uint64_t shared() const { return shared_; }  // how much is no longer private
   // All that the operation uses together with others.
   void uses(const Node& node, std::vector<Use>& out) const;
+  // What it does with everything: it looks whether it was cancelled.
+  void uses_always(const Node& node, std::vector<Use>& out) const;
 
  private:
   static constexpr uint32_t kShared = UINT32_MAX;
@@ -185,7 +195,10 @@ class Behaviour {
   const std::unordered_set<uint32_t>* library_ = nullptr;
   std::unordered_map<NodeId, std::vector<NodeId>> retries_;  // from where edges lead back to a node
   uint64_t changes_ = 0, shared_ = 0;
-  bool main_ends_ = false;  // by pthread_exit: then who is the last to end is the one who ends the process
+  // Main ends by pthread_exit: then who is the last to end is the one who ends the process. Or who holds a
+  // robust mutex leaves it behind.
+  bool lives_matter_ = false;
+  bool cancels_ = false;  // somebody
 };
 
 inline void add_memory(std::vector<Use>& out, uint64_t address, uint64_t size, bool writes) {
@@ -197,6 +210,9 @@ constexpr uint64_t resource_of_object(uint64_t address) {
 }
 constexpr uint64_t resource_of_thread(uint32_t thread) {
   return uint64_t{1} << 63 | thread;
+}
+constexpr uint64_t resource_of_cancellation(uint32_t thread) {
+  return uint64_t{1} << 63 | uint64_t{1} << 32 | thread;
 }
 
 // The table of keys, and the lives of all threads, are objects at these "addresses".

@@ -75,8 +75,10 @@ std::optional<RunEvents> Closure::run_events(const MachineState& start) const {
       const Operation& operation = events_[t][i].operation;
       const Behaviour::Node& from = behaviour_.node(events_[t][i].from);
       if (from.waiting == Behaviour::Node::Waiting::yes || !behaviour_.known_wait(events_[t][i].from).empty() ||
-          operation.is_large() || (operation.is_sync() && events_[t][i].input != 0))
+          operation.is_large())
         return std::nullopt;
+      const bool returns = operation.is_sync() && operation.sync() == HEDDLE_SYNC_thread_join;  // a value
+      if (operation.is_sync() && !returns && events_[t][i].input != 0) return std::nullopt;
       RunEvent event{.thread = t,
                      .index = i,
                      .address = operation.address,

@@ -28,6 +28,7 @@ PathStep step_at(const Behaviour& behaviour, const OperationalMachine& machine, 
     step.uses.clear();
     step.entered = self.next_number;
   }
+  behaviour.uses_always(node, step.uses);
   if (!step.is_read && !step.buffers)
     for (const Store& store : self.buffer) add_memory(step.uses, store.address, store.size, true);
   std::ranges::sort(step.uses);

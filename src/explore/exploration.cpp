@@ -185,8 +185,10 @@ Result<void> Exploration::execute(std::span<const Action> path, std::optional<St
       end(ExploreResult::End::limit, "events of one execution");
       return {};
     case Outcome::diverged:
-      if (more) return {};
-      [[fallthrough]];
+      if (!more)
+        end(ExploreResult::End::not_covered,
+            "the program did something else in the same order, so it depends on more than that");
+      return {};
     default:
       end(ExploreResult::End::stopped, run.text);
       result_.last = std::move(run);
@@ -263,6 +265,9 @@ std::string Exploration::learn(const Execution& run) {
           while (data < run.event_data.size() && run.event_data[data].after == event) ++data;
           ++event;
           if (numbers[performed.thread] != thread) return "events and steps of a run do not agree";
+          if (performed.kind == int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_thread_cancel)  // does the other one wait?
+            if (std::string why = learn_next(state, run, event, performed.second, numbers); !why.empty())
+              return why;
           if (std::string why = machine_.follow(
                   state, performed, std::span(run.event_data).subspan(first, data - first), numbers);
               !why.empty())

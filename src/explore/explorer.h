@@ -83,6 +83,7 @@ struct ExploreProgress {
   uint64_t states = 0;  // of the machine, in this pass
   uint64_t ends = 0;    // different inputs at the end of the program, in this pass
   uint64_t passes = 0;
+  uint64_t samples = 0;    // outcomes that were executed from beginning to end only to see that they are so
   uint64_t frontier = 0;   // seeds that are to be explored
   uint64_t redundant = 0;  // executions that ended like an earlier one, or were not needed to the end
   double solving = 0;      // seconds spent on finding seeds

@@ -15,6 +15,8 @@ bool reads_later(const Behaviour::Node& node, uint64_t resource) {
   return at != node.future.end() && at->resource == resource;
 }
 
+constexpr uint64_t kCancelled = UINT64_MAX;  // in a fingerprint
+
 bool ends_process(Behaviour::State state) {
   return state == Behaviour::State::failed || state == Behaviour::State::exits;
 }
@@ -110,7 +112,13 @@ void OperationalMachine::apply(MachineState& state, uint32_t thread, const Opera
   }
 }
 
+// What is known of how it went round holds for who was not cancelled since.
+bool OperationalMachine::is_newly_cancelled(const ThreadState& thread) const {
+  return thread.cancelled && !behaviour_.was_cancelled(thread.node);
+}
+
 bool OperationalMachine::repeats(const MachineState& state, uint32_t thread) const {
+  if (is_newly_cancelled(state.threads[thread])) return false;
   const Behaviour::Round round = behaviour_.steps_of_round(state.threads[thread].node);
   return !round.empty() && round.front().first == behaviour_.node(state.threads[thread].node).operation &&
          std::ranges::all_of(round, [&](const auto& step) {
@@ -119,6 +127,7 @@ bool OperationalMachine::repeats(const MachineState& state, uint32_t thread) con
 }
 
 bool OperationalMachine::goes_round(const MachineState& state, uint32_t thread) const {
+  if (is_newly_cancelled(state.threads[thread])) return false;
   const Behaviour::Round round = behaviour_.last_round(state.threads[thread].node);
   return !round.empty() && std::ranges::all_of(round, [&](const auto& step) {
     const auto& [operation, awaited] = step;
@@ -127,6 +136,7 @@ bool OperationalMachine::goes_round(const MachineState& state, uint32_t thread) 
 }
 
 bool OperationalMachine::waits_in_loop(const MachineState& state, uint32_t thread) const {
+  if (is_newly_cancelled(state.threads[thread])) return false;
   const NodeId at = state.threads[thread].node;
   const auto comes_again = [&](const auto& step) {
     return !uses_freed(state, step.first) &&
@@ -160,11 +170,15 @@ bool OperationalMachine::is_opaque(const Operation& operation) const {
 const Behaviour::Edge* OperationalMachine::next_edge(const MachineState& state, uint32_t thread) const {
   const NodeId at = state.threads[thread].node;
   const Behaviour::Node& node = behaviour_.node(at);
-  if (uses_freed(state, node.operation)) return nullptr;
+  if (state.is_unclear || uses_freed(state, node.operation)) return nullptr;
+  const bool cancelled = state.threads[thread].cancelled;
   if (!node.operation.is_large()) {
-    if (is_private(node.operation)) return node.edges.empty() ? nullptr : &node.edges.front();
+    if (is_private(node.operation)) {
+      const auto found = std::ranges::find(node.edges, cancelled, &Behaviour::Edge::cancelled);
+      return found == node.edges.end() ? nullptr : &*found;
+    }
     const std::optional<uint64_t> in = input(state, thread, node.operation);
-    return in ? behaviour_.edge(at, *in) : nullptr;
+    return in ? behaviour_.edge(at, *in, cancelled) : nullptr;
   }
   const auto holds = [&](const Piece& piece) {
     return behaviour_.is_private(piece.address) ||
@@ -172,7 +186,7 @@ const Behaviour::Edge* OperationalMachine::next_edge(const MachineState& state, 
   };
   const uint64_t history = is_opaque(node.operation) ? object_at(state, node.operation.address).history : 0;
   const auto found = std::ranges::find_if(node.edges, [&](const Behaviour::Edge& edge) {
-    return edge.output == history && std::ranges::all_of(edge.read, holds);
+    return edge.output == history && edge.cancelled == cancelled && std::ranges::all_of(edge.read, holds);
   });
   return found == node.edges.end() ? nullptr : &*found;
 }
@@ -208,6 +222,7 @@ Hash128 OperationalMachine::hash(const MachineState& state) const {
   for (const ThreadState& thread : state.threads) {
     hasher.add(uint64_t{thread.node} << 32 | thread.alone << 24 | thread.round << 5 | thread.waits << 4 |
                thread.timed_out << 3 | thread.woken << 2 | thread.over << 1 | thread.there);
+    if (thread.cancelled) hasher.add(kCancelled);
     for (const Store& store : thread.buffer) {
       if (behaviour_.is_private(store.address)) continue;
       hasher.add(store.number);
@@ -248,6 +263,7 @@ Hash128 OperationalMachine::full_hash(const MachineState& state) const {
     hasher.add(history.high);
     hasher.add(thread.alone << 24 | thread.round << 5 | thread.waits << 4 | thread.timed_out << 3 |
                thread.woken << 2 | thread.over << 1);
+    if (thread.cancelled) hasher.add(kCancelled);
     for (const Store& store : thread.buffer) {
       hasher.add(store.address);
       hasher.add(store.value);

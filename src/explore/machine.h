@@ -2,9 +2,9 @@
 // objects, as src/runtime/control has them. States are plain values: copied, compared by fingerprint.
 //
 // Covered: accesses and library functions whose memory is known, the end of heap blocks; mutexes (normal,
-// recursive, error-checking), spin locks, read-write locks, condition variables, barriers,
-// semaphores, futexes and what is built on them, sleeping, creation and joining of threads, once-only
-// initialisation, keys, and what <heddle.h> offers to test harnesses. What is not is named, never guessed.
+// recursive, error-checking, robust), spin locks, read-write locks, condition variables, barriers,
+// semaphores, futexes and what is built on them, sleeping, creation, joining and cancellation of threads,
+// once-only initialisation, keys, and what <heddle.h> offers to test harnesses. What is not is named, never guessed.
 // Every run that a behaviour is learned from is carried out here too (explorer.h): where the two differ, the
 // machine is not used. Its files:
 //
@@ -71,11 +71,11 @@ class ByAddress {
 
 struct SyncObject {
   uint64_t address = 0;
-  uint32_t kind = 0;    // of a mutex: 0 normal, 1 recursive, 2 error-checking
+  uint32_t kind = 0;    // of a mutex: 0 normal, 1 recursive, 2 error-checking; + 16 robust
   uint32_t holder = 0;  // thread + 1; of a lock for writing, of once: who is at it
   uint32_t count = 0;   // levels of a recursive mutex; readers; of a semaphore or barrier its count
   uint32_t arrived = 0, round = 0;  // of a barrier; `arrived` of a lock that prefers writers: those who wait
-  bool done = false;     // once
+  bool done = false;     // once; of a robust mutex: nobody can have it any more
   uint64_t history = 0;  // of an object that only a library understands: what was done to it
   // Of a condition: threads that wait (thread + 1) and signals that woke nobody yet (0), in the order in which
   // they came (condition_state.h).
@@ -93,9 +93,11 @@ struct ThreadState {
   bool there = false, over = false;
   bool waits = false, woken = false;  // for a condition, for a futex
   bool timed_out = false;             // what it is about to do
+  bool cancelled = false;             // it was asked to end, and does so when it can
   uint32_t round = 0;                 // of the barrier at which it has arrived; + 1
   uint32_t alone = 0;                 // how many parts without switches it is in
   uint32_t next_number = 1, barrier = 0;
+  uint64_t result = 0;        // over: what it returned
   std::vector<Store> buffer;  // the oldest first
 };
 
@@ -106,6 +108,7 @@ struct MachineState {
   std::vector<std::pair<uint64_t, uint64_t>> freed;  // blocks: address and size, in the order of addresses
   bool exited = false;                               // the process ended, well or not
   uint32_t alone = 0;                                // thread + 1 that is in a part without switches
+  bool is_unclear = false;  // a waiter was cancelled, and who gets a signal is open: not followed any further
 };
 
 struct Action {
@@ -169,12 +172,15 @@ class OperationalMachine {
 
  private:
   std::string not_covered(const heddle_event& event) const;
+  bool ends_by_cancellation(const MachineState& state, uint32_t thread) const;  // its wait
+  void cancel(MachineState& state, uint32_t thread) const;
   bool can_go_on(const MachineState& state, uint32_t thread) const;  // if it were the only one
   bool is_kept_back(const MachineState& state, uint32_t thread) const;
   // In the next round of a loop.
   bool comes_in_again(const MachineState& state, uint32_t thread, const Operation& operation,
                       uint64_t awaited) const;
   bool is_opaque(const Operation& operation) const;   // a library knows what it does to its object
+  bool is_newly_cancelled(const ThreadState& thread) const;
   bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
   bool uses_freed(const MachineState& state, const Operation& operation) const;
   void learn_initial(const MachineState& state, const Piece& piece, uint64_t but);
@@ -189,6 +195,8 @@ class OperationalMachine {
              const Behaviour::Edge& edge) const;
   void apply_sync(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
                   uint64_t output) const;
+  static bool waits_with_robust(const MachineState& state, const Operation& operation);
+  static uint64_t joined_input(const Operation& operation, uint64_t result);
   std::optional<uint64_t> sync_input(const MachineState& state, uint32_t thread,
                                      const Operation& operation) const;
   void buffer(MachineState& state, uint32_t thread, const Operation& operation,

@@ -1,13 +1,17 @@
 // Runs of the program carried out by the machine, and what they tell.
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "explore/machine.h"
 #include "replay/failure.h"
 
 namespace heddle {
 namespace {
 
-constexpr uint64_t kRobust = 16;  // in the kind of a mutex
+std::string depends_on_more(std::string_view what) {
+  return fmt::format("{}, so it depends on what is not seen (state of a library, the clock, a file)", what);
+}
 
 // Counts of semaphores follow from what is done to them, but for the first.
 uint64_t output_of(const heddle_event& event) {
@@ -25,7 +29,10 @@ uint64_t output_of(const heddle_event& event) {
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_rwlock_timedwrlock:
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_sem_init:
     case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_barrier_init:
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_thread_end:
       return event.value;
+    case int{HEDDLE_EVENT_sync} + HEDDLE_SYNC_mutex_unlock:
+      return event.value & HEDDLE_MUTEX_LOST;
     case HEDDLE_EVENT_update:
       return event.after;
     default:
@@ -57,7 +64,6 @@ std::string OperationalMachine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_mutex_timedlock:
     case HEDDLE_SYNC_mutex_trylock:
     case HEDDLE_SYNC_mutex_unlock:
-      return event.value != UINT32_MAX && (event.value & kRobust) != 0 ? "a robust mutex" : "";
     case HEDDLE_SYNC_rwlock_init:
     case HEDDLE_SYNC_rwlock_destroy:
     case HEDDLE_SYNC_rwlock_rdlock:
@@ -95,12 +101,15 @@ std::string OperationalMachine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_thread_begin:
     case HEDDLE_SYNC_thread_end:
     case HEDDLE_SYNC_thread_join:
+    case HEDDLE_SYNC_thread_tryjoin:
+    case HEDDLE_SYNC_thread_timedjoin:
     case HEDDLE_SYNC_once:
     case HEDDLE_SYNC_guard_acquire:
     case HEDDLE_SYNC_guard_release:
     case HEDDLE_SYNC_guard_abort:
     case HEDDLE_SYNC_thread_detach:
-    case HEDDLE_SYNC_thread_testcancel:  // who cancels is not covered
+    case HEDDLE_SYNC_thread_cancel:
+    case HEDDLE_SYNC_thread_testcancel:
     case HEDDLE_SYNC_thread_setcancel:
     case HEDDLE_SYNC_key_create:
     case HEDDLE_SYNC_key_delete:
@@ -131,8 +140,8 @@ std::string OperationalMachine::learn_operation(NodeId at, const heddle_event& e
       output_sites_.contains(operation.site))
     operation.order = HEDDLE_CALL_writes;
   if (operation.is_sync()) {
-    if (operation.sync() == HEDDLE_SYNC_thread_join) {
-      if (event.second >= numbers.size()) return "a thread that is joined is not known";
+    if (operation.joins() || operation.sync() == HEDDLE_SYNC_thread_cancel) {
+      if (event.second >= numbers.size()) return "a thread that is joined or cancelled is not known";
       operation.second = numbers[event.second];
       operation.address = 0;
     }
@@ -146,7 +155,9 @@ std::string OperationalMachine::learn_operation(NodeId at, const heddle_event& e
       operation.second = behaviour_.thread(behaviour_.name(behaviour_.node(at).thread).child(created));
     }
   }
-  return behaviour_.add_operation(at, operation) ? "" : "a thread did something else after the same inputs";
+  return behaviour_.add_operation(at, operation)
+             ? ""
+             : depends_on_more("a thread did something else after the same inputs");
 }
 
 std::string OperationalMachine::pending(const MachineState& state, const heddle_event& event,
@@ -187,6 +198,12 @@ std::string OperationalMachine::learn_sync(const MachineState& state, uint32_t t
                                            const Operation& operation, const heddle_event& event,
                                            uint64_t& in) {
   if (!operation.is_sync()) return "";
+  if (operation.joins()) {
+    if (event.after != 0 && event.after != EBUSY && event.after != ETIMEDOUT && event.after != ECANCELED)
+      return "a thread is joined twice";
+    in = event.after != 0 ? event.after : joined_input(operation, event.value);
+  }
+  if (operation.sync() == HEDDLE_SYNC_thread_cancel && event.value != 0) return "an asynchronous cancellation";
   if (operation.sync() == HEDDLE_SYNC_thread_end) in = *sync_input(state, thread, operation);
   if (operation.sync() == HEDDLE_SYNC_key_create) {
     if (event.after != 0) return "the program has no more keys";
@@ -213,8 +230,9 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
   const NodeId at = state.threads[thread].node;
   if (std::string why = learn_operation(at, event, numbers); !why.empty()) return why;
   const Operation operation = behaviour_.node(at).operation;  // a copy: nodes move
+  if (state.is_unclear) return "a cancellation of a thread that may have got a signal";
   if (!is_enabled(state, thread)) return "something happened that should have had to wait";
-  Behaviour::Edge edge{.output = output_of(event)};
+  Behaviour::Edge edge{.output = output_of(event), .cancelled = state.threads[thread].cancelled};
   const auto other = [](uint64_t address) {
     return fmt::format("what was read at {:#x} is not what was written there", address);
   };
@@ -241,16 +259,19 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
       learn_initial(state, {.address = operation.address, .size = operation.size, .value = event.after}, 0);
     edge.input = operation.is_sync() ? event.after : 0;
     if (std::string why = learn_sync(state, thread, operation, event, edge.input); !why.empty()) return why;
+    if (waits_with_robust(state, operation)) return "a condition with a robust mutex";
     const std::optional<uint64_t> expected = input(state, thread, operation);
     if (!is_private(operation) && expected != edge.input)
       return fmt::format("the result of {} was {:#x}, and should have been {:#x}",
                          sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}), edge.input, expected.value_or(0));
   }
-  if (is_private(operation) && !behaviour_.node(at).edges.empty() &&
-      behaviour_.node(at).edges[0].input != edge.input)
-    return "memory that only one thread uses is not always the same after the same inputs";
+  const auto is_other = [&](const Behaviour::Edge& known) {
+    return known.cancelled == edge.cancelled && known.input != edge.input;
+  };
+  if (is_private(operation) && std::ranges::any_of(behaviour_.node(at).edges, is_other))
+    return depends_on_more("memory that only one thread uses is not always the same after the same inputs");
   const NodeId to = behaviour_.add_edge(at, edge);
-  if (to == kUnknownNode) return "a thread wrote something else after the same inputs";
+  if (to == kUnknownNode) return depends_on_more("a thread wrote something else after the same inputs");
   edge.to = to;  // the history of a library's object knows where its user stood
   apply(state, thread, operation, edge);
   state.threads[thread].node = to;

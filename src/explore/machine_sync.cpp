@@ -8,10 +8,21 @@ namespace heddle {
 namespace {
 
 constexpr uint64_t kSerialThread = UINT64_MAX;  // PTHREAD_BARRIER_SERIAL_THREAD
-enum MutexKind : uint32_t { kTypeMask = 3, kRecursive = 1, kErrorChecking = 2 };
+enum MutexKind : uint32_t { kRecursive = 1, kErrorChecking = 2, kTypeMask = 3, kRobust = 16 };
+constexpr uint32_t kKindMask = kTypeMask | kRobust;
 
-bool can_claim(const SyncObject& mutex, uint32_t owner) {
-  return mutex.holder == 0 || (mutex.holder == owner && mutex.kind != 0);
+bool has_type(const SyncObject& mutex, MutexKind type) {
+  return (mutex.kind & kTypeMask) == type;
+}
+
+// Who held a robust mutex has ended.
+bool is_orphaned(const MachineState& state, const SyncObject& mutex) {
+  return (mutex.kind & kRobust) != 0 && mutex.holder != 0 && state.threads[mutex.holder - 1].over;
+}
+
+bool can_claim(const MachineState& state, const SyncObject& mutex, uint32_t owner) {
+  return mutex.holder == 0 || is_orphaned(state, mutex) ||
+         (mutex.holder == owner && (mutex.kind & kTypeMask) != 0);
 }
 
 // Readers of a lock that prefers writers wait while writers wait (rwlock.c).
@@ -31,7 +42,7 @@ bool is_signalled(const SyncObject& condition, uint32_t owner) {
 }
 
 void release(SyncObject& mutex) {
-  if (mutex.kind == kRecursive && mutex.count > 1) {
+  if (has_type(mutex, kRecursive) && mutex.count > 1) {
     --mutex.count;
     return;
   }
@@ -57,6 +68,10 @@ uint32_t first_free(const std::vector<uint32_t>& used) {
   return out;
 }
 
+bool has_ended(const MachineState& state, uint64_t thread) {
+  return thread < state.threads.size() && state.threads[thread].over;
+}
+
 bool is_timed(const Operation& operation, bool waits) {
   switch (operation.sync()) {
     case HEDDLE_SYNC_cond_timedwait:
@@ -68,6 +83,7 @@ bool is_timed(const Operation& operation, bool waits) {
     case HEDDLE_SYNC_rwlock_timedrdlock:
     case HEDDLE_SYNC_rwlock_timedwrlock:
     case HEDDLE_SYNC_sem_timedwait:
+    case HEDDLE_SYNC_thread_timedjoin:
       return true;
     default:
       return false;
@@ -75,6 +91,50 @@ bool is_timed(const Operation& operation, bool waits) {
 }
 
 }  // namespace
+
+// What the thread returned is news to who asks for it.
+uint64_t OperationalMachine::joined_input(const Operation& operation, uint64_t result) {
+  return operation.size == HEDDLE_PART_result ? hash_of({result}).low : 0;
+}
+
+// It was cancelled, and what it is about to do is a wait that ends then: of those that are two events, the
+// second.
+bool OperationalMachine::ends_by_cancellation(const MachineState& state, uint32_t thread) const {
+  const ThreadState& self = state.threads[thread];
+  const Operation& operation = behaviour_.node(self.node).operation;
+  if (!self.cancelled || !operation.is_sync() || operation.order != HEDDLE_SYNC_cancellable) return false;
+  switch (operation.sync()) {
+    case HEDDLE_SYNC_cond_wait:
+    case HEDDLE_SYNC_cond_timedwait:
+    case HEDDLE_SYNC_sleep:
+      return self.waits && !self.woken;
+    case HEDDLE_SYNC_sem_wait:
+    case HEDDLE_SYNC_sem_timedwait:
+    case HEDDLE_SYNC_thread_join:
+    case HEDDLE_SYNC_thread_timedjoin:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Who waits for a condition and is cancelled is not one whom a signal wakes (waiters.h), unless one did so for
+// sure.
+void OperationalMachine::cancel(MachineState& state, uint32_t thread) const {
+  ThreadState& target = state.threads[thread];
+  if (target.over) return;
+  target.cancelled = true;
+  const Operation& operation = behaviour_.node(target.node).operation;
+  if (!ends_by_cancellation(state, thread) || operation.address == 0) return;
+  std::vector<uint32_t>& queue = state.objects.get(operation.address).queue;
+  const auto waiter = std::ranges::find(queue, thread + 1);
+  if (waiter == queue.end()) return;
+  const auto signals = std::ranges::count(queue, 0u);
+  target.woken = signals > 0;
+  state.is_unclear |= signals > 0 && std::ssize(queue) != 2;
+  queue.erase(waiter);
+  if (target.woken) queue.erase(std::ranges::find(queue, 0u));
+}
 
 bool OperationalMachine::can_go_on(const MachineState& state, uint32_t thread) const {
   if (thread >= state.threads.size() || state.exited) return false;
@@ -86,11 +146,12 @@ bool OperationalMachine::can_go_on(const MachineState& state, uint32_t thread) c
   if (!operation.is_sync()) return true;
   const SyncObject& object = object_at(state, operation.address);
   const uint32_t owner = thread + 1;
-  const auto is_awake = [&] { return self.woken || self.timed_out || is_signalled(object, owner); };
+  const bool leaves = ends_by_cancellation(state, thread);
+  const auto is_awake = [&] { return self.woken || self.timed_out || leaves || is_signalled(object, owner); };
   switch (operation.sync()) {
     case HEDDLE_SYNC_mutex_lock:
     case HEDDLE_SYNC_mutex_timedlock:
-      return self.timed_out || can_claim(object, owner);
+      return self.timed_out || can_claim(state, object, owner);
     case HEDDLE_SYNC_spin_lock:
       return object.holder == 0;
     case HEDDLE_SYNC_rwlock_rdlock:
@@ -101,11 +162,11 @@ bool OperationalMachine::can_go_on(const MachineState& state, uint32_t thread) c
       return self.timed_out || is_writable(object) || (object.kind == kPrefersWriters && !self.waits);
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:
-      return !self.waits || (is_awake() && can_claim(object_at(state, operation.second), owner));
+      return !self.waits || (is_awake() && can_claim(state, object_at(state, operation.second), owner));
     case HEDDLE_SYNC_futex:
       return !self.waits || is_awake();
     case HEDDLE_SYNC_sleep:
-      return !self.waits || self.timed_out;
+      return !self.waits || self.timed_out || leaves;
     case HEDDLE_SYNC_cond_destroy:
       return object.queue.empty();
     case HEDDLE_SYNC_barrier_wait:
@@ -116,9 +177,10 @@ bool OperationalMachine::can_go_on(const MachineState& state, uint32_t thread) c
              });
     case HEDDLE_SYNC_sem_wait:
     case HEDDLE_SYNC_sem_timedwait:
-      return self.timed_out || object.count > 0;
+      return self.timed_out || leaves || object.count > 0;
     case HEDDLE_SYNC_thread_join:
-      return operation.second < state.threads.size() && state.threads[operation.second].over;
+    case HEDDLE_SYNC_thread_timedjoin:
+      return self.timed_out || leaves || has_ended(state, operation.second);
     case HEDDLE_SYNC_once:
       return object.holder == 0 || object.holder == owner || object.done;
     case HEDDLE_SYNC_guard_acquire:
@@ -144,11 +206,18 @@ bool OperationalMachine::may_time_out(const MachineState& state, uint32_t thread
   if (!self.there || self.over || self.timed_out) return false;
   const Behaviour::Node& node = behaviour_.node(self.node);
   if (node.state != Behaviour::State::goes_on || !node.operation.is_sync()) return false;
+  if (ends_by_cancellation(state, thread)) return false;
   if (node.operation.sync() == HEDDLE_SYNC_attribute) return node.operation.size == HEDDLE_PART_choice;
   if (!is_timed(node.operation, self.waits)) return false;
   if (self.waits && node.operation.sync() != HEDDLE_SYNC_rwlock_timedwrlock)
     return !self.woken && !is_signalled(object_at(state, node.operation.address), thread + 1);
   return !can_go_on(state, thread);
+}
+
+bool OperationalMachine::waits_with_robust(const MachineState& state, const Operation& operation) {
+  return operation.is_sync() &&
+         (operation.sync() == HEDDLE_SYNC_cond_wait || operation.sync() == HEDDLE_SYNC_cond_timedwait) &&
+         (object_at(state, operation.second).kind & kRobust) != 0;
 }
 
 void OperationalMachine::time_out(MachineState& state, uint32_t thread) const {
@@ -167,13 +236,15 @@ bool OperationalMachine::comes_in_again(const MachineState& state, uint32_t thre
   const SyncObject& object = object_at(state, operation.address);
   switch (operation.sync()) {
     case HEDDLE_SYNC_mutex_timedlock:
-      return !can_claim(object, thread + 1);
+      return !can_claim(state, object, thread + 1);
     case HEDDLE_SYNC_rwlock_timedrdlock:
       return !is_readable(object);
     case HEDDLE_SYNC_rwlock_timedwrlock:
       return !is_writable(object);
     case HEDDLE_SYNC_sem_timedwait:
       return object.count == 0;
+    case HEDDLE_SYNC_thread_timedjoin:
+      return !has_ended(state, operation.second);
     default:
       return true;  // a signal that comes is a change
   }
@@ -195,9 +266,15 @@ std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state
     case HEDDLE_SYNC_mutex_lock:
     case HEDDLE_SYNC_mutex_timedlock:
       if (self.timed_out) return ETIMEDOUT;
-      return object.holder == owner && object.kind == kErrorChecking ? EDEADLK : 0;
+      if (is_orphaned(state, object)) return EOWNERDEAD;
+      if (object.holder == 0 && object.done) return ENOTRECOVERABLE;
+      return object.holder == owner && has_type(object, kErrorChecking) ? EDEADLK : 0;
     case HEDDLE_SYNC_mutex_trylock:
-      return object.holder == 0 || (object.holder == owner && object.kind == kRecursive) ? 0 : EBUSY;
+      if (is_orphaned(state, object)) return EOWNERDEAD;
+      if (object.holder == 0) return object.done ? ENOTRECOVERABLE : 0;
+      if (object.holder != owner) return EBUSY;
+      if (has_type(object, kErrorChecking) && (object.kind & kRobust) != 0) return EDEADLK;
+      return has_type(object, kRecursive) ? 0 : EBUSY;
     case HEDDLE_SYNC_mutex_unlock:
       return object.kind != 0 && object.holder != owner ? EPERM : 0;
     case HEDDLE_SYNC_spin_trylock:
@@ -217,10 +294,19 @@ std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state
       return self.round == 0 && object.arrived + 1 == object.count ? kSerialThread : 0;
     case HEDDLE_SYNC_sem_trywait:
       return object.count > 0 ? 0 : kRefused;
+    case HEDDLE_SYNC_sem_wait:
     case HEDDLE_SYNC_sem_timedwait:
-      return self.timed_out ? kRefused : 0;
+      return self.timed_out || ends_by_cancellation(state, thread) ? kRefused : 0;
     case HEDDLE_SYNC_sem_getvalue:
       return object.count;
+    case HEDDLE_SYNC_thread_join:
+    case HEDDLE_SYNC_thread_tryjoin:
+    case HEDDLE_SYNC_thread_timedjoin:
+      if (ends_by_cancellation(state, thread) && (self.timed_out || !has_ended(state, operation.second)))
+        return ECANCELED;
+      if (self.timed_out) return ETIMEDOUT;
+      if (!has_ended(state, operation.second)) return EBUSY;
+      return joined_input(operation, state.threads[operation.second].result);
     case HEDDLE_SYNC_thread_end:  // the last one goes on to end the process
       return std::ranges::count_if(state.threads,
                                    [](const ThreadState& other) { return other.there && !other.over; }) == 1;
@@ -262,15 +348,16 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
   const auto stop_waiting = [&] {
     std::vector<uint32_t>& queue = object().queue;
     const auto waiter = std::ranges::find(queue, owner);
-    if (!self.woken && !self.timed_out) {
-      queue.erase(std::find(waiter, queue.end(), 0u));
+    const auto signal = std::find(waiter, queue.end(), 0u);
+    if (!self.woken && !self.timed_out && signal != queue.end()) {
+      queue.erase(signal);
       queue.erase(std::ranges::find(queue, owner));
     }
     self.waits = self.woken = self.timed_out = false;
   };
   switch (operation.sync()) {
     case HEDDLE_SYNC_mutex_init:
-      object() = {.address = operation.address, .kind = static_cast<uint32_t>(output) & kTypeMask};
+      object() = {.address = operation.address, .kind = static_cast<uint32_t>(output) & kKindMask};
       return;
     case HEDDLE_SYNC_cond_init:
     case HEDDLE_SYNC_spin_init:
@@ -286,7 +373,9 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
     case HEDDLE_SYNC_mutex_lock:
     case HEDDLE_SYNC_mutex_timedlock:
     case HEDDLE_SYNC_mutex_trylock:
-      object().kind = static_cast<uint32_t>(output) & kTypeMask;
+      object().kind = static_cast<uint32_t>(output) & kKindMask;
+      if (in == EOWNERDEAD) object().holder = object().count = 0;
+      if (in == EOWNERDEAD) claim(object(), owner);
       [[fallthrough]];
     case HEDDLE_SYNC_spin_lock:
     case HEDDLE_SYNC_spin_trylock:
@@ -294,6 +383,8 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
       if (in == 0) claim(object(), owner);
       return;
     case HEDDLE_SYNC_mutex_unlock:
+      if ((output & HEDDLE_MUTEX_LOST) != 0) object().done = true;
+      [[fallthrough]];
     case HEDDLE_SYNC_spin_unlock:
       if (in == 0) release(object());
       return;
@@ -301,8 +392,8 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
     case HEDDLE_SYNC_cond_timedwait:
       if (!self.waits) {
         release(state.objects.get(operation.second));
-        object().queue.push_back(owner);
         self.waits = true;
+        if (!ends_by_cancellation(state, thread)) object().queue.push_back(owner);
         return;
       }
       stop_waiting();
@@ -390,6 +481,7 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
       return;
     case HEDDLE_SYNC_guard_release:
       object() = {.address = operation.address, .done = true};
+      store(state, operation.address, 1, 1);  // compiled code looks there before it asks (once.c)
       return;
     case HEDDLE_SYNC_guard_abort:
       object() = {.address = operation.address};
@@ -400,8 +492,14 @@ void OperationalMachine::apply_sync(MachineState& state, uint32_t thread, const 
       state.threads[operation.second].there = true;
       state.threads[operation.second].node = behaviour_.root(static_cast<uint32_t>(operation.second));
       return;
+    case HEDDLE_SYNC_thread_timedjoin:
+      self.timed_out = false;
+      return;
+    case HEDDLE_SYNC_thread_cancel:
+      return cancel(state, static_cast<uint32_t>(operation.second));
     case HEDDLE_SYNC_thread_end:
       self.over = in == 0;
+      self.result = output;
       return;
     case HEDDLE_SYNC_key_create:
       store(state, operation.address, 4, in);

@@ -27,6 +27,7 @@ void PersistentSet::describe_thread(const MachineState& state, uint32_t thread, 
   if (machine_.is_enabled(state, thread) && !waits) member.actions.push_back({.thread = thread});
   if (machine_.may_time_out(state, thread) && !waits)
     member.actions.push_back({.thread = thread, .timeout = true});
+  behaviour_.uses_always(node, member.uses);
   if (machine_.buffers(node.operation)) return;
   behaviour_.uses(node, member.uses);
   if (node.operation.kind != HEDDLE_EVENT_read)  // may empty the buffer

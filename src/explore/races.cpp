@@ -1,8 +1,7 @@
 #include "explore/races.h"
 
-#include "abi/sync_kind.h"
-
 #include <algorithm>
+#include <cerrno>
 
 #include "abi/sync_kind.h"
 
@@ -51,7 +50,13 @@ void RaceFinder::synchronise(const heddle_event& event, const Execution& run) {
       return;
     }
     case HEDDLE_SYNC_thread_join:
-      if (event.second < clocks_.size()) join(clocks_[thread], clocks_[event.second]);
+    case HEDDLE_SYNC_thread_tryjoin:
+    case HEDDLE_SYNC_thread_timedjoin:
+      if (event.after == 0 && event.second < clocks_.size()) join(clocks_[thread], clocks_[event.second]);
+      return;
+    case HEDDLE_SYNC_thread_end:  // robust mutexes are left to others
+      if (what_ == What::are)
+        for (const uint64_t lock : locks_[thread]) release(thread, lock);
       return;
     case HEDDLE_SYNC_cond_wait:
     case HEDDLE_SYNC_cond_timedwait:  // both of its events: the mutex is given up and taken again
@@ -72,7 +77,7 @@ void RaceFinder::synchronise(const heddle_event& event, const Execution& run) {
     case HEDDLE_SYNC_rwlock_wrlock:
     case HEDDLE_SYNC_rwlock_trywrlock:
     case HEDDLE_SYNC_rwlock_timedwrlock:
-      if (event.after != 0) return;
+      if (event.after != 0 && event.after != EOWNERDEAD) return;
       locks_[thread].insert(event.address);
       return what_ == What::are ? acquire(thread, event.address) : void();
     case HEDDLE_SYNC_mutex_unlock:

@@ -257,7 +257,9 @@ void RunNeeds::add_sync(uint32_t action, const heddle_event& event) {
       ends_[thread] = action;
       return;
     case HEDDLE_SYNC_thread_join:
-      if (event.second < ends_.size()) need(action, ends_[event.second], true);
+    case HEDDLE_SYNC_thread_tryjoin:
+    case HEDDLE_SYNC_thread_timedjoin:
+      if (event.after == 0 && event.second < ends_.size()) need(action, ends_[event.second], true);
       return;
     case HEDDLE_SYNC_mutex_lock:
     case HEDDLE_SYNC_mutex_trylock:

@@ -15,6 +15,8 @@ namespace heddle {
 namespace {
 
 constexpr uint64_t kStatesBetweenLooks = 4096;
+constexpr size_t kSamples = 100, kSamplesOfUnit = 4;  // of the ends, that are executed as a whole
+constexpr size_t kOrders = 50;                        // the same for random walks
 
 struct Frame {
   MachineState state;
@@ -36,6 +38,7 @@ class TreeSearch : public UnitSearch {
     if (is_divided) {
       keep_lessons();
       states_of_unit_ = options().states_of_unit;
+      most_samples_ = kSamplesOfUnit;
     }
     bool resumes = !options().resume.empty();
     HEDDLE_TRY(execute({}));
@@ -45,7 +48,10 @@ class TreeSearch : public UnitSearch {
       const uint64_t changes = behaviour().changes();
       if (!resumes) HEDDLE_TRY(begin_pass());
       HEDDLE_TRY(carry_out_all());
-      if (!is_stale() && behaviour().changes() == changes && !learned_) break;
+      if (!is_stale() && behaviour().changes() == changes && !learned_) {
+        HEDDLE_TRY(try_orders());
+        if (!is_stale() && behaviour().changes() == changes) break;
+      }
       resumes = false;
     }
     return {};
@@ -76,6 +82,28 @@ class TreeSearch : public UnitSearch {
       if (!next_round_of_library(stack_.back().state)) actions = choice_.possible();
       std::swap(actions.front(), actions[random() % actions.size()]);
       next = HEDDLE_TRY(carry_out_next());
+    }
+    return {};
+  }
+
+  // Where nothing that comes in tells who was first (at a lock, say), all orders are one outcome, and few of
+  // them were executed. If a library can tell (rand, a string stream), the program does not do the same in all
+  // of them: some are executed, as they come.
+  Result<void> try_orders() {
+    constexpr auto kLeast = std::chrono::milliseconds(20);
+    const ExploreProgress before = progress();
+    const auto start = std::chrono::steady_clock::now();
+    const auto enough = start + std::max<std::chrono::steady_clock::duration>(kLeast, before.elapsed / 5);
+    const uint64_t changes = behaviour().changes();
+    while (progress().samples < before.samples + kOrders && before.executions < options().executions) {
+      HEDDLE_TRY(walk(random_));
+      if (over() || is_stale() || behaviour().changes() != changes) return {};
+      HEDDLE_TRY(execute(path()));
+      ++progress().samples;
+      if (over() || is_stale() || behaviour().changes() != changes) return {};
+      progress().executions = before.executions;
+      progress().states = before.states;
+      if (std::chrono::steady_clock::now() >= enough) break;
     }
     return {};
   }
@@ -138,7 +166,10 @@ class TreeSearch : public UnitSearch {
     start_ = unit.path;
     reached_.clear();
     late_waits_ = false;
+    samples_.clear();
+    const uint64_t changes = behaviour().changes();
     HEDDLE_TRY(search_from_start(report));
+    HEDDLE_TRY(try_samples(changes));
     report.ends = std::exchange(reached_, {});
     report.executions = progress().executions - before.executions;
     report.states = progress().states - before.states;
@@ -250,12 +281,38 @@ class TreeSearch : public UnitSearch {
     if (over() || is_stale()) return {};
     stack_.back().actions = choice_.find(here, progress().awaits);
     if (!stack_.back().actions.empty()) return {};
-    if (note_end(here)) reached_.push_back(machine().inputs_hash(here));
+    if (note_end(here)) {
+      reached_.push_back(machine().inputs_hash(here));
+      keep_sample();
+    }
     const auto waits = [&](const ThreadState& thread) { return thread.there && !thread.over; };
     if (here.exited || std::ranges::none_of(here.threads, waits)) return {};
     HEDDLE_TRY(execute(path()));
     if (!over() && !last().failed && !is_stale())
       end(ExploreResult::End::not_covered, "the program goes on where every thread seemed to wait");
+    return {};
+  }
+
+  // Of the ends that are reached some, each with the same probability.
+  void keep_sample() {
+    const size_t at = reached_.size() <= most_samples_ ? samples_.size() : random_() % reached_.size();
+    if (at >= most_samples_) return;
+    if (at == samples_.size()) samples_.emplace_back();
+    samples_[at] = path();
+  }
+
+  // The machine knows each thread's part of these runs from other runs, but not that they go together. What
+  // threads tell each other behind its back (state of a library, the clock, files) would show in what comes of
+  // them: they are executed from beginning to end. Not where another pass comes anyway.
+  Result<void> try_samples(uint64_t changes) {
+    const uint64_t executions = progress().executions;  // these are counted by themselves
+    for (const std::vector<Action>& sample : std::exchange(samples_, {})) {
+      if (over() || is_stale() || behaviour().changes() != changes || executions >= options().executions)
+        return {};
+      HEDDLE_TRY(execute(sample));
+      progress().executions = executions;
+      ++progress().samples;
+    }
     return {};
   }
 
@@ -311,8 +368,11 @@ class TreeSearch : public UnitSearch {
   std::vector<Action> start_;  // of the unit
   std::vector<Frame> stack_;   // behind it
   HashSet visited_;
-  std::unordered_set<Hash128> known_;  // keys of units
-  std::vector<Hash128> reached_;       // ends, in this unit
+  std::unordered_set<Hash128> known_;         // keys of units
+  std::vector<Hash128> reached_;              // ends, in this unit
+  std::vector<std::vector<Action>> samples_;  // paths to some of them
+  size_t most_samples_ = kSamples;
+  std::minstd_rand random_;
   uint64_t states_of_unit_ = UINT64_MAX;
   std::set<std::pair<uint32_t, uint32_t>>
       tried_;                // places that may be in a race: an execution has shown or not

@@ -107,7 +107,11 @@ std::string demangled_type(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 ? text.get() : name;
+  if (status != 0) return name;
+  // Where arguments of templates end, LLVM's demangler, whose names these are compared with, puts no space.
+  std::string out = text.get();
+  for (size_t at = 0; (at = out.find("> >", at)) != std::string::npos;) out.erase(at + 1, 1);
+  return out;
 }
 
 std::string demangled(const std::string& name) {

@@ -193,6 +193,32 @@ uint64_t ElfFile::thread_local_size() const {
   return 0;
 }
 
+std::vector<ElfFile::CodeSection> ElfFile::code_sections() const {
+  std::vector<CodeSection> out;
+  handle_->any_section([&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != SHT_PROGBITS || (header.sh_flags & SHF_EXECINSTR) == 0) return false;
+    if (const Elf_Data* data = elf_rawdata(section, nullptr); data != nullptr && data->d_buf != nullptr)
+      out.push_back({header.sh_offset, {static_cast<const char*>(data->d_buf), data->d_size}});
+    return false;
+  });
+  return out;
+}
+
+std::optional<uint64_t> ElfFile::code_address(uint64_t file_offset) const {
+  constexpr uint64_t kPage = 4096;
+  size_t count = 0;
+  elf_getphdrnum(handle_->elf, &count);
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(handle_->elf, static_cast<int>(i), &segment) == nullptr) continue;
+    const uint64_t page = segment.p_offset / kPage * kPage;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && file_offset >= page &&
+        file_offset < segment.p_offset + segment.p_filesz)
+      return segment.p_vaddr / kPage * kPage + (file_offset - page);
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> ElfFile::needed_libraries() const {
   std::vector<std::string> out;
   handle_->any_section([&](Elf_Scn* section, const GElf_Shdr& header) {

@@ -45,6 +45,15 @@ class ElfFile {
   // offset x stands at thread pointer - size + x. 0 when there is none.
   uint64_t thread_local_size() const;
   std::vector<std::string> needed_libraries() const;
+  // Segments that are executed may hold constants beside the code: sections say what is code.
+  struct CodeSection {
+    uint64_t file_offset = 0;
+    std::string_view bytes;
+  };
+  std::vector<CodeSection> code_sections() const;
+  // Where a byte of an executed segment would lie if the file were loaded at address 0. Segments are mapped by
+  // whole pages.
+  std::optional<uint64_t> code_address(uint64_t file_offset) const;
 
  private:
   struct Handle;

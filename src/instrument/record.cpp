@@ -97,14 +97,19 @@ void drain_before(llvm::CallBase& call, const CallPlan& plan) {
   builder.CreateCall(leave, {llvm::ConstantPointerNull::get(builder.getPtrTy())});
 }
 
-void add_chaos(const RecordPlan& plan, const RecordHooks& hooks) {
+void add_chaos(const RecordPlan& plan, const RecordHooks& hooks, llvm::Module& module) {
   const llvm::Instruction* last = nullptr;
+  uint32_t places = 0;
   for (const Access& access : plan.sharing().accesses) {
     if (access.sharing != Sharing::shared || access.instruction == last) continue;
     last = access.instruction;
     if (plan.function(*last->getFunction()) == nullptr) continue;
     LogEmitter(hooks, const_cast<llvm::Instruction&>(*last)).count_down_to_chaos();
+    ++places;
   }
+  llvm::Type* number = llvm::Type::getInt32Ty(module.getContext());
+  new llvm::GlobalVariable(module, number, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                           llvm::ConstantInt::get(number, places), HEDDLE_CHAOS_PLACES);
 }
 
 }  // namespace
@@ -141,7 +146,7 @@ Result<void> instrument_record(const Program& program, llvm::Module& module, con
     instrument_paths(hooks, *of_function, labels, *function);
     add_landings(program, hooks, landings);
   }
-  if (options.chaos) add_chaos(plan, hooks);
+  if (options.chaos) add_chaos(plan, hooks, module);
   CallRecorder calls(program, plan, hooks, module);
   for (const auto& [value, bytes] : work.values) calls.add_value(*value, bytes);
   for (const auto& [function, objects] : work.stack_objects) tell_addresses(hooks, *function, objects);

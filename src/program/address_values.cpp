@@ -46,8 +46,8 @@ struct Memory {
 class Graph {
  public:
   Graph(const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,
-        llvm::function_ref<bool(const llvm::Function&)> recorded)
-      : module_(module), effects_(effects), recorded_(recorded) {
+        llvm::function_ref<bool(const llvm::Function&)> recorded, ValuesFor wanted)
+      : module_(module), effects_(effects), recorded_(recorded), wanted_(wanted) {
     for (const Access& access : sharing.accesses) {
       if (access.kind != AccessKind::write && is_unknown(access)) sources_.insert(access.instruction);
       if (access.kind != AccessKind::write && is_own(access.sharing))
@@ -213,6 +213,10 @@ class Graph {
   }
 
   void add_roots(const llvm::Instruction& instruction) {
+    if (wanted_ == ValuesFor::blocks) {
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) add_block_roots(*call);
+      return;
+    }
     if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction)) return add_root(pointer);
     if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
       return add_root(update->getPointerOperand());
@@ -231,6 +235,15 @@ class Graph {
     if (info.effects == nullptr) return;
     add_extent_roots(call, info.effects->allocation_size);
     for (const MemoryEffect& effect : info.effects->memory) add_extent_roots(call, effect.extent);
+  }
+
+  void add_block_roots(const llvm::CallBase& call) {
+    const CallInfo info = classify_call(call, effects_);
+    if (info.effects == nullptr) return;
+    add_extent_roots(call, info.effects->allocation_size);
+    if (info.effects->allocation == AllocationKind::reallocate ||
+        info.effects->allocation == AllocationKind::release)
+      add_root(call.getArgOperand(static_cast<unsigned>(info.effects->allocation_pointer)));
   }
 
   void add_extent_roots(const llvm::CallBase& call, const Extent& extent) {
@@ -347,6 +360,7 @@ class Graph {
   const llvm::Module& module_;
   const EffectsTable& effects_;
   llvm::function_ref<bool(const llvm::Function&)> recorded_;
+  const ValuesFor wanted_;
   llvm::DenseSet<const llvm::Instruction*> sources_;
   llvm::DenseMap<const llvm::Function*, std::vector<const llvm::CallBase*>> calls_;
   // Functions whose address is taken, by type: calls through pointers lead to those of their type.
@@ -366,8 +380,8 @@ class Graph {
 
 llvm::DenseSet<const llvm::Instruction*> address_values(
     const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,
-    llvm::function_ref<bool(const llvm::Function&)> recorded) {
-  return Graph(module, effects, sharing, recorded).cheapest();
+    llvm::function_ref<bool(const llvm::Function&)> recorded, ValuesFor wanted) {
+  return Graph(module, effects, sharing, recorded, wanted).cheapest();
 }
 
 }  // namespace heddle

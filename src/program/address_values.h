@@ -1,13 +1,15 @@
 // Values that decide where the program accesses memory, and which of them the default policy of recording logs
 // so that every address is concrete for whoever follows the path of a thread (D4).
 //
-// Followed backwards from every address, and from sizes of copies and allocations: through arithmetic, casts,
-// phis, selects, members, arguments and results of calls inside the program (through a pointer: of every
-// function of that type whose address is taken), stack slots whose address a load or store uses directly (local
-// variables at -O0), and memory of the thread's own, by its class (sharing.h): a read of it follows from
-// everything that is stored or copied into the class, also by code that takes it for shared. (A pointer that is
-// copied from a shared object to one of the thread, as every copy of a std::shared_ptr does, is often used from
-// there only.)
+// Followed backwards from every address, and from sizes of copies and allocations (or, for policies
+// under which addresses stay expressions, only from sizes of allocations and from what is released or
+// reallocated: a block must begin and end, and what is read behind its end be told from what it held): through
+// arithmetic, casts, phis, selects, members, arguments and results of calls inside the program (through a
+// pointer: of every function of that type whose address is taken), stack slots whose address a load or store
+// uses directly (local variables at -O0), and memory of the thread's own, by its class (sharing.h): a read of
+// it follows from everything that is stored or copied into the class, also by code that takes it for shared. (A
+// pointer that is copied from a shared object to one of the thread, as every copy of a std::shared_ptr does, is
+// often used from there only.)
 //
 // What begins at a read of shared memory that is not settled (settled_memory.h), also by a library function
 // whose result is computed from it (memcmp), is unknown; so on every way from such a read to an address
@@ -30,10 +32,12 @@
 
 namespace heddle {
 
+enum class ValuesFor { addresses, blocks };
+
 // The instructions to be logged, each directly behind itself: never phis, ends of blocks, or calls other than
 // intrinsics. `recorded`: the functions in which something can be logged.
 llvm::DenseSet<const llvm::Instruction*> address_values(
     const llvm::Module& module, const EffectsTable& effects, const SharingResult& sharing,
-    llvm::function_ref<bool(const llvm::Function&)> recorded);
+    llvm::function_ref<bool(const llvm::Function&)> recorded, ValuesFor wanted);
 
 }  // namespace heddle

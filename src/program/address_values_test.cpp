@@ -9,7 +9,7 @@ namespace {
 
 // The names of the logged values, in the order they stand. Functions whose name begins with "bare" are not
 // recorded.
-std::string logged(const std::string& body) {
+std::string logged(const std::string& body, ValuesFor wanted = ValuesFor::addresses) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
   const std::unique_ptr<llvm::Module> module =
@@ -21,9 +21,8 @@ std::string logged(const std::string& body) {
   EffectsTable effects;
   EXPECT_TRUE(effects.add(kTable, "test table"));
   const SharingResult sharing = analyse_sharing(*module, effects, {});
-  const auto values = address_values(*module, effects, sharing, [](const llvm::Function& function) {
-    return !function.getName().starts_with("bare");
-  });
+  const auto recorded = [](const llvm::Function& function) { return !function.getName().starts_with("bare"); };
+  const auto values = address_values(*module, effects, sharing, recorded, wanted);
   std::string names;
   for (const llvm::Function& function : *module)
     for (const llvm::Instruction& instruction : llvm::instructions(function))
@@ -375,6 +374,23 @@ TEST(AddressValues, NothingWhereNothingIsRecorded) {
     ret void
   })"),
             "");
+}
+
+TEST(AddressValues, SizesAndReleasesOfBlocksAlone) {
+  EXPECT_EQ(logged(R"(define void @f() {
+    %p = load ptr, ptr @global
+    store i64 0, ptr %p
+    %n = load i64, ptr @number
+    call void @llvm.memset.p0.i64(ptr @message, i8 0, i64 %n, i1 false)
+    %count = load i64, ptr @number
+    %more = mul i64 %count, 2
+    %m = call ptr @malloc(i64 %more)
+    %old = load ptr, ptr @global
+    call void @free(ptr %old)
+    ret void
+  })",
+                   ValuesFor::blocks),
+            "count old");
 }
 
 }  // namespace

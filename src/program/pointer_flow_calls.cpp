@@ -35,8 +35,12 @@ void PointerFlow::visit_call(const llvm::CallBase& call) {
 }
 
 // Assembly may do anything with what it is given. Without anything that could be a pointer its numbers (time
-// stamps, processor features) are numbers.
+// stamps, processor features) are numbers. What has no text and says nothing of memory is there to keep values
+// alive (instrument/embed/loop_counters.h).
 void PointerFlow::visit_assembly(const llvm::CallBase& call) {
+  const auto* assembly = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+  if (call.getType()->isVoidTy() && assembly->getAsmString().empty() && assembly->getConstraintString() == "r")
+    return;
   const bool given =
       llvm::any_of(call.args(), [&](const llvm::Use& use) { return !carrier(use.get()).empty(); });
   if (given || carry_of(call.getType()) == Carry::pointer) call_unknown(call);

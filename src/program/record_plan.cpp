@@ -89,6 +89,7 @@ std::string_view record_policy_name(RecordPolicy policy) {
     case RecordPolicy::standard:
       return "standard";
     case RecordPolicy::paths:
+    case RecordPolicy::traced:
       return "paths";
     case RecordPolicy::clap:
       return "clap";
@@ -284,9 +285,10 @@ void RecordPlan::Builder::choose_values() {
   for (const llvm::Function* function : order_)
     for (const llvm::Instruction& instruction : llvm::instructions(*function))
       if (const unsigned bytes = outside_value_bytes(instruction)) plan_.logged_[&instruction] = bytes;
-  if (plan_.policy_ == RecordPolicy::paths || plan_.policy_ == RecordPolicy::clap) return;
+  if (plan_.policy_ == RecordPolicy::traced || plan_.policy_ == RecordPolicy::clap) return;
   const auto recorded = [this](const llvm::Function& function) { return plan_.functions_.contains(&function); };
-  for (const llvm::Instruction* value : address_values(module_, effects_, plan_.sharing_, recorded))
+  const ValuesFor wanted = plan_.policy_ == RecordPolicy::paths ? ValuesFor::blocks : ValuesFor::addresses;
+  for (const llvm::Instruction* value : address_values(module_, effects_, plan_.sharing_, recorded, wanted))
     plan_.logged_[value] = stored_bytes(*value);
 }
 

@@ -60,7 +60,9 @@ namespace heddle {
 enum class RecordPolicy {
   standard,  // values that make all addresses known are logged; branches that can be computed are left
              // out
-  paths,     // CLAP's idea, as small as we can: as standard, but no values are logged
+  paths,  // CLAP's idea, as small as we can: as standard, but the values logged are sizes of blocks, and blocks
+          // that are released
+  traced,    // what a trace of hardware tells: as paths, but no values at all
   clap,      // CLAP as published: function labels and the number of every segment, nothing left out
   branches,  // as standard, but with bits for branches that can be computed: to measure what leaving them out
              // saves

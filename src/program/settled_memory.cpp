@@ -53,6 +53,8 @@ class LateWrites {
       for (const llvm::Use& argument : call.args()) add_reachable(argument);
     if (info.effects == nullptr) return;
     if (info.effects->allocation != AllocationKind::none) add_class(&call);
+    // The byte by which the program's own code sees that a local static has its value (Itanium C++ ABI 3.3.3).
+    if (info.effects->sync == HEDDLE_SYNC_guard_release) add_class(call.getArgOperand(0));
     for (const MemoryEffect& effect : info.effects->memory)
       if (effect.writes) add_written(call, effect);
     for (const YieldedPointer& yielded : info.effects->yields)

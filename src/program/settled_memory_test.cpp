@@ -58,6 +58,13 @@ TEST(SettledMemory, WhatLibrariesWrite) {
   EXPECT_EQ(reads_of_table("call void @setbuf(ptr null, ptr @table)", ""), "-");
 }
 
+TEST(SettledMemory, GuardsOfLocalStatics) {
+  const std::string use = "%i = call i32 @__cxa_guard_acquire(ptr @other)\n",
+                    given = "call void @__cxa_guard_release(ptr @other)";
+  EXPECT_EQ(reads("%x = load i64, ptr @other\n" + use + given, "", ""), "-");
+  EXPECT_EQ(reads("%x = load i64, ptr @other", use + given, ""), "s");
+}
+
 TEST(SettledMemory, WhatUnknownFunctionsMayWrite) {
   EXPECT_EQ(reads_of_table("", "call void @unknown(ptr @other)"), "s");
   EXPECT_EQ(reads_of_table("", "call void @unknown(ptr @table)"), "-");

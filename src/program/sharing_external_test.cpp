@@ -85,6 +85,14 @@ TEST(SharingExternal, InlineAssembly) {
     ret void
   })"),
             "KS");
+  // Only keeps a value alive.
+  EXPECT_EQ(verdicts(R"(define void @f() {
+    %a = alloca i32
+    call void asm sideeffect "", "r"(ptr %a)
+    store i32 1, ptr %a
+    ret void
+  })"),
+            "K");
 }
 
 TEST(SharingExternal, KnownExternals) {

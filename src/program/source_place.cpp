@@ -7,6 +7,8 @@
 
 #include <filesystem>
 
+#include "base/library_file.h"
+
 namespace heddle {
 namespace {
 
@@ -39,11 +41,6 @@ const llvm::DILocation* location_of(const llvm::Instruction& instruction) {
   return instruction.getDebugLoc().get();
 }
 
-// System headers, and library models under the name that src/CMakeLists.txt compiles them with.
-bool is_library(const std::string& file) {
-  return file.starts_with("/usr/") || file.starts_with("<library model>/");
-}
-
 }  // namespace
 
 std::string SourcePlace::text() const {
@@ -68,7 +65,7 @@ SourcePlace source_place(const llvm::Instruction& instruction) {
 SourcePlace user_place(const llvm::Instruction& instruction) {
   const std::vector<SourcePlace> places = source_places(instruction);
   for (const SourcePlace& place : places)
-    if (place.known() && !is_library(place.file)) return place;
+    if (place.known() && !is_library_file(place.file)) return place;
   return places.front();
 }
 

@@ -47,6 +47,8 @@ enum class InputReader::Function {
   read_items_checked,
   get_line,
   get_line_checked,
+  get_whole_line,
+  get_delimited,
   get_character,
   get_standard_character,
   rewind,
@@ -70,6 +72,8 @@ InputReader::Function InputReader::function_of(const llvm::CallBase& call) {
       .Cases("__fread_chk", "__fread_unlocked_chk", Function::read_items_checked)
       .Cases("fgets", "fgets_unlocked", Function::get_line)
       .Cases("__fgets_chk", "__fgets_unlocked_chk", Function::get_line_checked)
+      .Case("getline", Function::get_whole_line)
+      .Cases("getdelim", "__getdelim", Function::get_delimited)  // what <bits/stdio.h> makes of getline
       .Cases("fgetc", "getc", "_IO_getc", "getc_unlocked", "fgetc_unlocked", Function::get_character)
       .Cases("getchar", "getchar_unlocked", Function::get_standard_character)
       .Case("rewind", Function::rewind)
@@ -100,9 +104,11 @@ std::optional<InputReader::Answer> InputReader::call(const llvm::CallBase& call,
       stream = stream_at(call, 4, arguments);
       break;
     case Function::get_line:
+    case Function::get_whole_line:
       stream = stream_at(call, 2, arguments);
       break;
     case Function::get_line_checked:
+    case Function::get_delimited:
       stream = stream_at(call, 3, arguments);
       break;
     case Function::get_standard_character:
@@ -112,7 +118,10 @@ std::optional<InputReader::Answer> InputReader::call(const llvm::CallBase& call,
       stream = stream_at(call, 0, arguments);
   }
   if (!stream || known(*stream) == nullptr) return std::nullopt;
-  std::optional<Answer> out = read(function, *stream, arguments);
+  // Where its block lies is not told, where anything is.
+  const bool is_elsewhere =
+      (function == Function::get_whole_line || function == Function::get_delimited) && result;
+  std::optional<Answer> out = is_elsewhere ? std::nullopt : read(function, *stream, arguments);
   if (!out) lost_.insert(*stream);
   return out;
 }
@@ -244,6 +253,14 @@ std::optional<InputReader::Answer> InputReader::read(Function function, uint64_t
       bytes.push_back('\0');
       return Answer{.result = *to, .written = 0, .bytes = std::move(bytes)};
     }
+    case Function::get_whole_line:
+    case Function::get_delimited: {
+      const std::optional<uint64_t> last =
+          function == Function::get_delimited ? arguments.number(2) : std::optional<uint64_t>('\n');
+      if (!last) return std::nullopt;
+      const size_t end = stream.bytes->find(static_cast<char>(*last), stream.position);
+      return get_line(take(end == std::string::npos ? UINT64_MAX : end + 1 - stream.position), arguments);
+    }
     case Function::get_character:
     case Function::get_standard_character: {
       const std::string byte = take(1);
@@ -260,6 +277,25 @@ std::optional<InputReader::Answer> InputReader::read(Function function, uint64_t
     default:
       return std::nullopt;
   }
+}
+
+// Into the block that the caller has, or a larger one in its place, as the C library does.
+std::optional<InputReader::Answer> InputReader::get_line(std::string bytes, Arguments& arguments) {
+  constexpr uint64_t kLeast = 120;
+  const std::optional<uint64_t> block = arguments.word(0), room = arguments.word(1);
+  const std::optional<uint64_t> pointer = arguments.number(0), size = arguments.number(1);
+  if (!block || (*block != 0 && !room) || !pointer || !size) return std::nullopt;
+  const uint64_t count = bytes.size();
+  bytes.push_back('\0');
+  Answer::Line line{.pointer = *pointer, .room = *size, .address = *block, .size = *block != 0 ? *room : 0};
+  if (*block == 0 || line.size < bytes.size()) {
+    line.size = std::max({kLeast, bytes.size(), 2 * line.size});
+    line.address = next_stream_ += 4096;
+    next_stream_ += line.size / 4096 * 4096;
+    line.is_new = true;
+  }
+  if (count != 0) line.bytes = std::move(bytes);
+  return Answer{.result = count != 0 ? count : UINT64_MAX, .line = std::move(line)};
 }
 
 }  // namespace heddle

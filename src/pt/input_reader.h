@@ -53,11 +53,19 @@ class InputReader {
     virtual ~Arguments() = default;
     virtual std::optional<uint64_t> number(unsigned argument) = 0;
     virtual std::optional<std::string> text(unsigned argument) = 0;
+    virtual std::optional<uint64_t> word(unsigned argument) = 0;  // that it points to
   };
   struct Answer {
     uint64_t result = 0;
     int written = -1;   // the argument that points to where `bytes` were written
     std::string bytes;  // empty: nothing was
+    struct Line {
+      uint64_t pointer = 0, room = 0;  // where the caller is told of the block and of its size
+      uint64_t address = 0, size = 0;  // these
+      bool is_new = false;
+      std::string bytes;
+    };
+    std::optional<Line> line;  // of getline
   };
 
   // `streams`: where addresses of streams begin.
@@ -81,6 +89,7 @@ class InputReader {
                              std::optional<uint64_t> result);
   std::optional<Answer> environment(Arguments& arguments) const;
   std::optional<Answer> read(Function function, uint64_t id, Arguments& arguments);
+  std::optional<Answer> get_line(std::string bytes, Arguments& arguments);
   std::optional<uint64_t> stream_at(const llvm::CallBase& call, unsigned argument, Arguments& arguments) const;
   Stream* known(uint64_t id);
   void forget_streams_in(const llvm::CallBase& call, Arguments& arguments);

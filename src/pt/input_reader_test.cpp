@@ -17,7 +17,10 @@ struct Given : InputReader::Arguments {
   std::optional<std::string> text(unsigned argument) override {
     return argument < texts.size() ? texts[argument] : std::nullopt;
   }
-  std::vector<std::optional<uint64_t>> numbers;
+  std::optional<uint64_t> word(unsigned argument) override {
+    return argument < words.size() ? words[argument] : std::nullopt;
+  }
+  std::vector<std::optional<uint64_t>> numbers, words;
   std::vector<std::optional<std::string>> texts;
 };
 
@@ -36,6 +39,7 @@ class InputReaderTest : public testing::Test {
       declare i64 @read(i32, ptr, i64)
       declare i64 @lseek(i32, i64, i32)
       declare ptr @getenv(ptr)
+      declare i64 @getline(ptr, ptr, ptr)
       define void @f(ptr %p, i32 %i, i64 %l) {
         call ptr @fopen(ptr %p, ptr %p)
         call ptr @fgets(ptr %p, i32 %i, ptr %p)
@@ -47,6 +51,7 @@ class InputReaderTest : public testing::Test {
         call i64 @read(i32 %i, ptr %p, i64 %l)
         call i64 @lseek(i32 %i, i64 %l, i32 %i)
         call ptr @getenv(ptr %p)
+        call i64 @getline(ptr %p, ptr %p, ptr %p)
         ret void
       })",
                                         problem, context_);
@@ -98,6 +103,35 @@ TEST_F(InputReaderTest, LinesOfAFileAreRead) {
   EXPECT_EQ(second->bytes, std::string("two\0", 4));
   EXPECT_EQ(call(reader_, "feof", numbers({file}))->result, 1u);
   EXPECT_EQ(call(reader_, "fgets", numbers({100, 80, file}))->result, 0u);
+}
+
+TEST_F(InputReaderTest, WholeLinesGoToABlockOfTheirOwn) {
+  inputs_.files[0].bytes = "one\n" + std::string(200, 'x') + "\ntwo";
+  Given given = numbers({100, 200, stream(reader_)});
+  given.words = {0, std::nullopt};
+  const auto first = call(reader_, "getline", given);
+  ASSERT_TRUE(first && first->line);
+  EXPECT_EQ(first->result, 4u);
+  EXPECT_TRUE(first->line->is_new);
+  EXPECT_EQ(first->line->size, 120u);
+  EXPECT_EQ(first->line->bytes, std::string("one\n\0", 5));
+  given.words = {first->line->address, first->line->size};
+  const auto second = call(reader_, "getline", given);
+  ASSERT_TRUE(second && second->line);
+  EXPECT_EQ(second->result, 201u);
+  EXPECT_TRUE(second->line->is_new);
+  EXPECT_EQ(second->line->size, 240u);
+  EXPECT_NE(second->line->address, first->line->address);
+  given.words = {second->line->address, second->line->size};
+  const auto third = call(reader_, "getline", given);
+  ASSERT_TRUE(third && third->line);
+  EXPECT_EQ(third->line->address, second->line->address);
+  EXPECT_FALSE(third->line->is_new);
+  EXPECT_EQ(third->line->bytes, std::string("two\0", 4));
+  EXPECT_EQ(call(reader_, "getline", given)->result, UINT64_MAX);
+  // Where results are told, so is not where the block lies.
+  given.numbers[2] = stream(reader_);
+  EXPECT_FALSE(call(reader_, "getline", given, 4));
 }
 
 TEST_F(InputReaderTest, BytesOfADescriptorAreReadFromItsPosition) {

@@ -1,6 +1,5 @@
 #include "pt/own_code.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/user.h>
@@ -9,35 +8,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/files.h"
+#include "image/elf_file.h"
 
 namespace heddle {
 namespace {
 
 constexpr uint8_t kBreakpoint = 0xcc;
 constexpr uint64_t kLongest = 15;
-
-struct FileRange {
-  uint64_t offset = 0, size = 0;
-};
-
-// Segments may hold constants beside the code, which must be left alone: sections say.
-std::vector<FileRange> code_sections(const std::string& file) {
-  std::vector<FileRange> out;
-  Elf64_Ehdr head{};
-  if (file.size() < sizeof head) return out;
-  std::memcpy(&head, file.data(), sizeof head);
-  for (unsigned i = 0; i < head.e_shnum; ++i) {
-    Elf64_Shdr section{};
-    const uint64_t at = head.e_shoff + i * sizeof section;
-    if (at > file.size() || file.size() - at < sizeof section) break;
-    std::memcpy(&section, file.data() + at, sizeof section);
-    if (section.sh_type != SHT_PROGBITS || (section.sh_flags & SHF_EXECINSTR) == 0) continue;
-    if (section.sh_offset > file.size() || section.sh_size > file.size() - section.sh_offset) continue;
-    out.push_back({section.sh_offset, section.sh_size});
-  }
-  return out;
-}
 
 bool condition_holds(unsigned code, uint64_t flags) {
   const bool carry = (flags & 1) != 0, parity = (flags & 4) != 0, zero = (flags & 0x40) != 0,
@@ -75,16 +52,15 @@ bool condition_holds(unsigned code, uint64_t flags) {
 
 OwnCode::OwnCode(pid_t pid, const std::optional<PerfMapping>& mapping) {
   if (!mapping) return;
-  const Result<std::string> file = read_file(mapping->file);
+  const Result<ElfFile> file = ElfFile::open(mapping->file);
   memory_ = ::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDWR | O_CLOEXEC);
   if (!file || memory_ < 0) return;
-  for (const FileRange& range : code_sections(*file)) {
-    if (range.offset < mapping->file_offset ||
-        range.offset + range.size > mapping->file_offset + mapping->size || range.size == 0)
+  for (const ElfFile::CodeSection& section : file->code_sections()) {
+    if (section.file_offset < mapping->file_offset || section.bytes.empty() ||
+        section.file_offset + section.bytes.size() > mapping->file_offset + mapping->size)
       continue;
-    Part part{.begin = mapping->begin + (range.offset - mapping->file_offset)};
-    part.bytes.assign(file->begin() + static_cast<std::ptrdiff_t>(range.offset),
-                      file->begin() + static_cast<std::ptrdiff_t>(range.offset + range.size));
+    Part part{.begin = mapping->begin + (section.file_offset - mapping->file_offset)};
+    part.bytes.assign(section.bytes.begin(), section.bytes.end());
     part.breakpoints.assign(part.bytes.size(), kBreakpoint);
     parts_.push_back(std::move(part));
   }

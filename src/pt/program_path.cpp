@@ -65,7 +65,8 @@ ProgramPath PathFollower::follow(const PtThread& thread, uint64_t stopped_at, bo
   const bool in_handler = !interrupted_.empty();
   while (!interrupted_.empty()) end_handler();
   if (in_handler && out_.trouble.empty()) out_.trouble = "the thread ends in a signal handler";
-  out_.ended = stack_.empty();
+  // By a call that ends it (pthread_exit), or that it was cancelled in, functions may be left running.
+  out_.ended = stack_.empty() || (ended && !lost_ && !in_handler && stack_.back().outside);
   for (auto each = stack_.rbegin(); each != stack_.rend(); ++each) {
     const llvm::Instruction* at = each->call;
     if (!each->calls && each == stack_.rbegin())
@@ -188,7 +189,7 @@ void PathFollower::arrive(uint64_t begin) {
                               program_.function(code.function).getName().str(), begin));
     return enter(code, EnteredBy::outside);
   }
-  if (at_entry && is_in_tail_call_without_callbacks()) {
+  if (at_entry && has_returned_outside()) {
     return_from_tails();
     if (lost_) return;
     if (stack_.empty()) return enter(code, EnteredBy::outside);
@@ -215,7 +216,32 @@ void PathFollower::arrive(uint64_t begin) {
   if (resume(begin)) return;
   if (at_entry) return enter(code, EnteredBy::callback);
   if (jump_back(begin)) return;
-  lose("control is where no call leads to (a jump out of a handler)");
+  if (jump_out_of_handler(begin)) return;
+  lose(fmt::format("control is where no call leads to: {} at {:#x}",
+                   program_.function(code.function).getName().str(), begin));
+}
+
+// To a function that the handler has interrupted, or another one before it.
+bool PathFollower::jump_out_of_handler(uint64_t begin) {
+  const auto is_marked = [&](const Interrupted& each) {
+    return std::ranges::any_of(each.stack, [&](const Activation& activation) {
+      return std::ranges::any_of(activation.marks,
+                                 [&](const Activation::Mark& mark) { return is_behind(begin, mark.address); });
+    });
+  };
+  const auto to = std::ranges::find_if(interrupted_.rbegin(), interrupted_.rend(), is_marked);
+  const llvm::CallBase* jump = stack_.back().call;
+  if (to == interrupted_.rend() || jump == nullptr) return false;
+  const auto level = static_cast<size_t>(interrupted_.rend() - to) - 1;
+  while (interrupted_.size() > level) {
+    step(ProgramStep::Kind::jumped_out, *jump);
+    const uint64_t address = interrupted_.back().address - load_base_;
+    end_handler();
+    if (const auto id = code_.instruction_at(address))
+      step(ProgramStep::Kind::interrupted, program_.instruction(*id));
+  }
+  step(ProgramStep::Kind::jumped_out, *jump);
+  return jump_back(begin);
 }
 
 bool PathFollower::jump_back(uint64_t begin) {
@@ -238,6 +264,17 @@ bool PathFollower::jump_back(uint64_t begin) {
   return false;
 }
 
+bool PathFollower::is_landing_pad(const llvm::InvokeInst& invoke, uint64_t begin) {
+  const llvm::BasicBlock& pad = *invoke.getUnwindDest();
+  // Blocks without any code (unreachable ones) stand at the same address.
+  const auto here = std::ranges::equal_range(blocks_.of(program_.id_of(*invoke.getFunction())), begin, {},
+                                             &MachineBlock::address);
+  return std::ranges::any_of(here, [&](const MachineBlock& each) {
+    // One without code of its own is part of what comes behind it.
+    return each.block == &pad || (each.block != nullptr && is_silent(pad) && is_way(pad, *each.block));
+  });
+}
+
 // A call has come back, or an exception has come to one that waits for it.
 bool PathFollower::resume(uint64_t begin) {
   for (size_t depth = stack_.size(); depth != 0; --depth) {
@@ -250,14 +287,7 @@ bool PathFollower::resume(uint64_t begin) {
     const auto* invoke = llvm::dyn_cast_or_null<llvm::InvokeInst>(activation.call);
     if (!returned && invoke == nullptr) continue;
     // To the landing pad, if it is one: so it is where it stands behind a call that cannot have come back.
-    if (!returned && !is_behind(begin, activation.call_address)) {
-      const std::vector<MachineBlock>& machine = blocks_.of(activation.code->function);
-      const auto at = std::ranges::lower_bound(machine, begin, {}, &MachineBlock::address);
-      const llvm::BasicBlock& pad = *invoke->getUnwindDest();
-      if (at == machine.end() || at->address != begin || at->block == nullptr) continue;
-      // One without code of its own is part of what comes behind it.
-      if (at->block != &pad && !(is_silent(pad) && is_way(pad, *at->block))) continue;
-    }
+    if (!returned && !is_behind(begin, activation.call_address) && !is_landing_pad(*invoke, begin)) continue;
     // Activations above that end with a call outside ended with it.
     while (stack_.size() > depth) {
       const bool tail = stack_.back().tail;
@@ -305,13 +335,15 @@ void PathFollower::return_from_tails() {
   }
 }
 
-bool PathFollower::is_in_tail_call_without_callbacks() const {
+// The function on top ended with a call outside, which has come back to code outside: what it called calls
+// nothing, and who waits for it is not in the program, else control would have come there.
+bool PathFollower::has_returned_outside() const {
   const Activation& top = stack_.back();
-  if (!top.tail || !top.outside || top.call == nullptr || top.call->getCalledFunction() == nullptr)
+  if (!top.tail || !top.outside || top.call == nullptr || top.call->getCalledFunction() == nullptr ||
+      may_call_back_(*top.call))
     return false;
-  const llvm::StringRef name = top.call->getCalledFunction()->getName();
-  return name == "free" || name == "__cxa_atexit" || name == "pthread_setspecific" || name == "tss_set" ||
-         name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv");
+  const auto waits = std::ranges::find(stack_.rbegin(), stack_.rend(), false, &Activation::tail);
+  return waits == stack_.rend() || waits->outside;
 }
 
 // The function on top returns, and with it those that ended with calling it.

@@ -16,12 +16,12 @@
 // program, and skipped by its calls.
 //
 // A handler that interrupts code of the program has a path of its own, and the thread goes on where it was.
-// longjmp comes to a place behind a call of setjmp in an activation that is still there. Known hole: a handler
-// that interrupted code of the program and is left by a jump ends the path.
+// longjmp comes to a place behind a call of setjmp in an activation that is still there, also out of a handler.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,15 +34,18 @@ namespace heddle {
 
 struct ProgramStep {
   enum class Kind : uint8_t {
-    enter,       // function
-    block,       // block
-    call,        // a call leads outside
-    back,        // and comes back
-    leave,       // a function returns
-    landed,      // invoke: an exception came to its landing pad
-    jumped,      // setjmp call: longjmp came to it
-    model,       // function: a call in it, of which the program has a model in its place, leads outside
-    model_back,  // and comes back
+    enter,        // function
+    block,        // block
+    call,         // a call leads outside
+    back,         // and comes back
+    leave,        // a function returns
+    landed,       // invoke: an exception came to its landing pad
+    jumped,       // setjmp call: longjmp came to it
+    interrupted,  // instruction: by a handler that was left by a jump, before it was executed
+    jumped_out,   // longjmp call: the handler that made it is left; or it led from where that interrupted the
+                  // thread to the next step
+    model,        // function: a call in it, of which the program has a model in its place, leads outside
+    model_back,   // and comes back
   };
   Kind kind = Kind::block;
   EnteredBy by : 8 = EnteredBy::outside;  // enter
@@ -75,7 +78,7 @@ struct ProgramSteps {
 struct ProgramPath : ProgramSteps {
   std::string trouble;  // why it ends early; empty: it does not
   uint64_t blocks = 0;
-  bool ended = false;  // nothing of the program is running at its end
+  bool ended = false;  // the thread has come to its end
   // Else: where it stands, innermost first. Of functions that wait, their calls; null where nothing says.
   std::vector<const llvm::Instruction*> stack;
   // What signal handlers did that interrupted code of the program, one behind the other; by how many of them
@@ -85,9 +88,16 @@ struct ProgramPath : ProgramSteps {
 
 class PathFollower {
  public:
-  // `load_base`: of the executable in the traced process.
-  PathFollower(const Program& program, const CodeMap& code, const MachineBlocks& blocks, uint64_t load_base)
-      : program_(program), code_(code), blocks_(blocks), load_base_(load_base) {}
+  // `load_base`: of the executable in the traced process. `may_call_back`: whether code of the program may run
+  // before this call, which leads outside, comes back.
+  using MayCallBack = std::function<bool(const llvm::CallBase&)>;
+  PathFollower(const Program& program, const CodeMap& code, const MachineBlocks& blocks, uint64_t load_base,
+               MayCallBack may_call_back)
+      : program_(program),
+        code_(code),
+        blocks_(blocks),
+        load_base_(load_base),
+        may_call_back_(std::move(may_call_back)) {}
 
   // `stopped_at`: the instruction that the thread died of, 0: it did not. `ended`: it came to its end before
   // the process did, so that what it called last has come back.
@@ -126,7 +136,9 @@ class PathFollower {
   void go_outside();
   void come_back(Activation& from);
   bool resume(uint64_t begin);
+  bool is_landing_pad(const llvm::InvokeInst& invoke, uint64_t begin);
   bool jump_back(uint64_t begin);
+  bool jump_out_of_handler(uint64_t begin);
   void begin_handler(uint64_t interrupted_at);
   void end_handler();
   void continue_from(const PtSpan& before, const PtSpan& span);
@@ -134,7 +146,7 @@ class PathFollower {
   void leave();
   void return_from_top();
   void return_from_tails();
-  bool is_in_tail_call_without_callbacks() const;
+  bool has_returned_outside() const;
   void pass_machine_block(const MachineBlock& block);
   void move_to(const llvm::BasicBlock& to);
   void move_for_certain(const llvm::BasicBlock& to);
@@ -159,6 +171,7 @@ class PathFollower {
   const CodeMap& code_;
   const MachineBlocks& blocks_;
   uint64_t load_base_;
+  MayCallBack may_call_back_;
   std::vector<Activation> stack_;
   std::vector<Interrupted> interrupted_;
   bool lost_ = false;

@@ -5,13 +5,12 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "program/source_place.h"
 #include "program/stored_bytes.h"
-#include "pt/result_choice.h"
+#include "pt/call_results.h"
 #include "pt/silent_ways.h"
 
 namespace heddle {
@@ -27,9 +26,8 @@ class PtThreadTeller {
         trouble_(paths.threads_[thread].path.trouble),
         visitor_(visitor),
         values_(values),
-        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread)),
-        kept_(paths.keys_, thread) {
-    heap_ = PtAddresses::heap(thread);
+        results_(values, {paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread)},
+                 {paths.keys_, thread}, PtAddresses::heap(thread), memory().thread_pointer) {
     stack_ = memory().free - 4096;
     find_ends();
   }
@@ -42,9 +40,9 @@ class PtThreadTeller {
         visitor_(visitor),
         values_(values),
         started_(true),
-        inputs_(paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread) + (1 << 24)),
-        kept_(paths.keys_, thread) {
-    heap_ = PtAddresses::heap(thread) + PtAddresses::for_handlers(level);
+        results_(values, {paths.inputs_, paths.streams_, thread, PtAddresses::streams(thread) + (1 << 24)},
+                 {paths.keys_, thread}, PtAddresses::heap(thread) + PtAddresses::for_handlers(level),
+                 memory().thread_pointer) {
     stack_ = told_.empty() ? memory().free - PtAddresses::for_handlers(level) : memory().free - 4096;
     find_ends();
   }
@@ -58,6 +56,7 @@ class PtThreadTeller {
         break;
       }
       traced_function(step);
+      if (std::exchange(handler_left_, false)) unwinding_ = false;
       if (unwinding_) trouble("an exception lands where no function runs");
     }
     end_.certain_blocks = end_.blocks;
@@ -83,13 +82,21 @@ class PtThreadTeller {
         behind_[open.back()] = i + 1;
         open.pop_back();
       }
-      for (; is_landing(step) && open.size() > step.depth; open.pop_back()) behind_[open.back()] = i;
+      const bool leaves = step.kind == Kind::jumped_out && !jump_lands(i);
+      for (; (is_landing(step) && open.size() > step.depth) || (leaves && !open.empty()); open.pop_back())
+        behind_[open.back()] = i;
+      has_interruptions_ |= step.kind == Kind::jumped_out;
     }
   }
 
   // An exception or a jump ends in a function that was running.
   static bool is_landing(const ProgramStep& step) {
     return step.kind == Kind::landed || step.kind == Kind::jumped;
+  }
+
+  // A jump out of a handler leads into this path; else it is that of the handler.
+  bool jump_lands(size_t jumped_out) const {
+    return jumped_out + 1 < steps_.size() && steps_[jumped_out + 1].kind == Kind::jumped;
   }
 
   struct Activation {
@@ -208,6 +215,7 @@ class PtThreadTeller {
       visitor_.block(paths_.program_.id_of(*block));
       if (first) tell_stack_objects(*block);
       instructions(block->front());
+      if (is_interrupted()) leave_by_jump();
       while (unwinding_) {
         const llvm::BasicBlock* landed = land(here);
         if (landed == nullptr) break;
@@ -240,6 +248,29 @@ class PtThreadTeller {
                                    .returns = ++returns_[&call],
                                    .result = static_cast<uint32_t>(jump_value_)});
     if (!call.isTerminator()) instructions(*call.getNextNode());
+  }
+
+  // By a handler that was left by a jump.
+  bool is_interrupted() {
+    if (!has_interruptions_ || stopped_ || unwinding_ || peek() == nullptr) return false;
+    return peek()->kind == Kind::interrupted || peek()->kind == Kind::jumped_out;
+  }
+  bool is_interrupted_before(const llvm::Instruction& instruction) {
+    return is_interrupted() && at(Kind::interrupted, instruction);
+  }
+
+  void leave_by_jump() {
+    if (peek()->kind == Kind::interrupted) visitor_.interrupted(steps_[next_++].as<llvm::Instruction>());
+    const auto& jump = steps_[next_].as<llvm::CallBase>();
+    unwinding_ = true;
+    handler_left_ = !jump_lands(next_++);
+    if (handler_left_) return;
+    // The handler is told apart from this: what it computes is not known here.
+    const auto* value =
+        jump.arg_size() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(jump.getArgOperand(1)) : nullptr;
+    if (value == nullptr)
+      return trouble(fmt::format("what longjmp gives is not known: {}", source_place(jump).text()));
+    jump_value_ = std::max<uint64_t>(value->getZExtValue(), 1);
   }
 
   // Null: the function returns.
@@ -315,7 +346,7 @@ class PtThreadTeller {
       const auto found = paths_.starts_.find(thread_);
       if (found != paths_.starts_.end() && found->second.argument) values.push_back(*found->second.argument);
     } else if (function.arg_size() == 1) {
-      if (const std::optional<uint64_t> value = kept_.destroyed_by(function)) values.push_back(*value);
+      if (const std::optional<uint64_t> value = results_.destroyed_by(function)) values.push_back(*value);
     }
     started_ = true;
     visitor_.arguments(id, values);
@@ -345,6 +376,7 @@ class PtThreadTeller {
     for (const llvm::Instruction& instruction :
          llvm::make_range(first.getIterator(), first.getParent()->end())) {
       if (stopped_ || unwinding_) return;
+      if (is_interrupted_before(instruction)) return leave_by_jump();
       if (paths_.plan_.logged(instruction) != 0 && !told_at_entry(instruction)) {
         if (const auto* object = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
           visitor_.value(instruction, stack_object(*object) & UINT32_MAX);
@@ -371,6 +403,7 @@ class PtThreadTeller {
 
   void call(const llvm::CallBase& call) {
     if (llvm::isa<llvm::IntrinsicInst>(call) || call.isInlineAsm()) return;
+    if (is_interrupted() && !is_of_model(call)) return leave_by_jump();
     const CallPlan& plan = paths_.plan_.call(call);
     const ProgramStep* step = peek();
     switch (plan.kind) {
@@ -411,6 +444,8 @@ class PtThreadTeller {
     } else if (peek() != nullptr && is_landing(*peek())) {
       if (peek()->kind == Kind::jumped) note_jump(call);
       unwinding_ = !stopped_;
+    } else if (is_interrupted()) {
+      leave_by_jump();
     } else {
       in_call_ = peek() == nullptr;
       stop();
@@ -419,7 +454,8 @@ class PtThreadTeller {
 
   // What the call of longjmp gives to where it jumps.
   void note_jump(const llvm::CallBase& call) {
-    const std::optional<uint64_t> value = call.arg_size() == 2 ? argument(call, 1, true) : std::nullopt;
+    const std::optional<uint64_t> value =
+        call.arg_size() == 2 ? results_.settled_argument(call, 1) : std::nullopt;
     if (!value) return trouble(fmt::format("what longjmp gives is not known: {}", source_place(call).text()));
     jump_value_ = *value == 0 ? 1 : *value;
   }
@@ -530,7 +566,9 @@ class PtThreadTeller {
       if (seen) entry.tsc = left;
       for (const int number : plan.info.effects->sync_objects) {
         const bool must = plan.sync != HEDDLE_SYNC_thread_create;
-        const auto object = argument(call, static_cast<unsigned>(number), must, null_object(seen, plan));
+        const auto which = static_cast<unsigned>(number);
+        const auto object = must ? results_.settled_argument(call, which, null_object(seen, plan))
+                                 : results_.argument(call, which);
         if (!object && must)
           return trouble(
               fmt::format("the object of a synchronisation call is not known: {}", source_place(call).text()));
@@ -560,18 +598,21 @@ class PtThreadTeller {
     if (stopped_ || unwinding_) return;
     // Arguments can be asked for up to here.
     std::vector<uint64_t> sizes;
-    for (const WrittenRange& range : plan.ranges) sizes.push_back(extent_of(call, range.effect->extent));
+    for (const WrittenRange& range : plan.ranges)
+      sizes.push_back(results_.extent_of(call, range.effect->extent));
     const std::optional<uint64_t> result = told(call, {PtwriteKind::result});
     const std::optional<uint64_t> handle = told(call, {PtwriteKind::handle});
     if (handle) handle_ = *handle;
-    note_key(call, plan, handle);
-    const std::optional<InputReader::Answer> read = read_input(call, plan, result);
-    ReturnedEntry entry{.result = read ? std::optional(read->result) : result_of(call, plan)};
+    if (const auto key = results_.note_key(call, plan, handle)) handle_ = *key;
+    const std::optional<InputReader::Answer> read = results_.read_input(call, plan, result);
+    ReturnedEntry entry{.result = read ? std::optional(read->result)
+                                       : results_.result_of(call, plan, [&] { return blocks_behind(); })};
     if (result) entry.result = result;
     if (call.getType()->isVoidTy()) entry.result.reset();
     if (seen && plan.sync != HEDDLE_SYNC_none) entry.tsc = steps_[next_ - 1].tsc;
     visitor_.returned(call, entry);
     tell_written(call, plan, sizes, read);
+    if (read && read->line) tell_line(call, *read->line);
     if (seen) note_return();
   }
 
@@ -583,10 +624,17 @@ class PtThreadTeller {
     return seen && next_ == steps_.size() ? std::optional<uint64_t>(0) : std::nullopt;
   }
 
-  std::optional<uint64_t> argument(const llvm::CallBase& call, unsigned number, bool settle = false,
-                                   std::optional<uint64_t> value = std::nullopt) {
-    if (values_ == nullptr) return 0;  // nobody asks for more than the way
-    return settle ? values_->settled_argument(call, number, value) : values_->argument_of(call, number);
+  // Those of this function that the thread went through next.
+  CallResults::Blocks blocks_behind() const {
+    constexpr size_t kFar = 16;
+    CallResults::Blocks blocks;
+    for (size_t at = next_; at < steps_.size() && blocks.size() < kFar;) {
+      const ProgramStep& step = steps_[at];
+      if (step.kind == Kind::leave || step.kind == Kind::jumped_out || is_landing(step)) break;
+      if (step.kind == Kind::block) blocks.push_back(&step.as<llvm::BasicBlock>());
+      at = step.kind == Kind::enter ? behind_[at] : at + 1;
+    }
+    return blocks;
   }
 
   void make_thread(const llvm::CallBase& call, const CallPlan& plan) {
@@ -595,7 +643,7 @@ class PtThreadTeller {
     const size_t child = children[made_++];
     const std::vector<int>& objects = plan.info.effects->sync_objects;
     if (objects.size() == 3 && values_ != nullptr) {
-      PtPaths::Start start{.argument = argument(call, static_cast<unsigned>(objects[2]))};
+      PtPaths::Start start{.argument = results_.argument(call, static_cast<unsigned>(objects[2]))};
       const auto* routine = llvm::dyn_cast<llvm::Function>(
           call.getArgOperand(static_cast<unsigned>(objects[1]))->stripPointerCasts());
       if (routine != nullptr && !routine->isDeclaration() && !has_code(*routine)) start.routine = routine;
@@ -604,111 +652,6 @@ class PtThreadTeller {
     }
     handle_ = paths_.threads_[child].memory.thread_pointer;
     visitor_.child(made_);
-  }
-
-  // Of inputs that were kept.
-  std::optional<InputReader::Answer> read_input(const llvm::CallBase& call, const CallPlan& plan,
-                                                std::optional<uint64_t> result) {
-    if (values_ == nullptr || plan.sync != HEDDLE_SYNC_none) return std::nullopt;
-    struct Values : InputReader::Arguments {
-      Values(const llvm::CallBase& made, CallValues& known) : call(made), values(known) {}
-      std::optional<uint64_t> number(unsigned argument) override {
-        return argument < call.arg_size() ? values.argument_of(call, argument) : std::nullopt;
-      }
-      std::optional<std::string> text(unsigned argument) override {
-        return argument < call.arg_size() ? values.text_of(call, argument) : std::nullopt;
-      }
-      const llvm::CallBase& call;
-      CallValues& values;
-    } arguments(call, *values_);
-    return inputs_.call(call, arguments, result);
-  }
-
-  std::optional<uint64_t> result_of(const llvm::CallBase& call, const CallPlan& plan) {
-    if (call.getType()->isVoidTy()) return std::nullopt;
-    const llvm::Function* callee = plan.info.callee;
-    const Effects* effects = plan.info.effects;
-    if (callee != nullptr && callee->getName() == "__errno_location") return memory().thread_pointer - 256;
-    if (plan.sync == HEDDLE_SYNC_thread_self || (callee != nullptr && callee->getName() == "pthread_self"))
-      return memory().thread_pointer;
-    if (effects != nullptr &&
-        (effects->allocation == AllocationKind::allocate || effects->allocation == AllocationKind::reallocate))
-      return allocate(call, *effects);
-    if (callee != nullptr && (callee->getName() == "mmap" || callee->getName() == "mmap64")) return map(call);
-    if (plan.sync == HEDDLE_SYNC_key_get) return kept_.get(argument(call, 0, true));
-    // A status; what pthread_getspecific gives is not one.
-    if (plan.sync == HEDDLE_SYNC_none || !call.getType()->isIntegerTy()) return std::nullopt;
-    if (branch_says_failed(call, plan)) return failed_result(plan);
-    if (plan.sync == HEDDLE_SYNC_futex) return std::nullopt;  // how many were woken
-    return 0;
-  }
-
-  static uint64_t failed_result(const CallPlan& plan) {
-    if (plan.info.callee != nullptr) {  // codes of <threads.h>
-      const llvm::StringRef name = plan.info.callee->getName();
-      if (name == "mtx_trylock") return 1;
-      if (name == "mtx_timedlock" || name == "cnd_timedwait") return 4;
-    }
-    switch (plan.sync) {
-      case HEDDLE_SYNC_futex:
-        return UINT64_MAX;
-      case HEDDLE_SYNC_barrier_wait:
-        return UINT32_MAX;  // the one that is told so
-      case HEDDLE_SYNC_sem_trywait:
-      case HEDDLE_SYNC_sem_timedwait:
-        return UINT32_MAX;
-      case HEDDLE_SYNC_guard_acquire:
-        return 1;
-      case HEDDLE_SYNC_cond_timedwait:
-      case HEDDLE_SYNC_mutex_timedlock:
-        return ETIMEDOUT;
-      default:
-        return EBUSY;
-    }
-  }
-
-  // The blocks behind the call allow that only.
-  bool branch_says_failed(const llvm::CallBase& call, const CallPlan& plan) {
-    constexpr size_t kFar = 16;
-    std::vector<const llvm::BasicBlock*> blocks;
-    for (size_t at = next_; at < steps_.size() && blocks.size() < kFar;) {
-      const ProgramStep& step = steps_[at];
-      if (step.kind == Kind::leave || is_landing(step)) break;
-      if (step.kind == Kind::block) blocks.push_back(&step.as<llvm::BasicBlock>());
-      at = step.kind == Kind::enter ? behind_[at] : at + 1;
-    }
-    return !path_allows(call, 0, blocks) && path_allows(call, failed_result(plan), blocks);
-  }
-
-  // Every block has a place of its own, with room around it.
-  uint64_t allocate(const llvm::CallBase& call, const Effects& effects) {
-    uint64_t size = 1 << 16;
-    const auto value = [&](int number) {
-      return argument(call, static_cast<unsigned>(number)).value_or(1 << 16);
-    };
-    if (effects.allocation_size.kind == Extent::Kind::bytes) size = effects.allocation_size.amount;
-    if (effects.allocation_size.kind == Extent::Kind::argument)
-      size = value(effects.allocation_size.first) * effects.allocation_size.amount;
-    if (effects.allocation_size.kind == Extent::Kind::product)
-      size = value(effects.allocation_size.first) * value(effects.allocation_size.second);
-    const uint64_t at = heap_;
-    heap_ += (std::min<uint64_t>(size, 1 << 30) + 4095) / 4096 * 4096 + 4096;
-    return at;
-  }
-
-  // A fresh part of memory, unless the program goes on as without.
-  std::optional<uint64_t> map(const llvm::CallBase& call) {
-    const uint64_t size = argument(call, 1).value_or(1 << 16);
-    const uint64_t at = heap_;
-    heap_ += (std::min<uint64_t>(size, 1 << 28) + 4095) / 4096 * 4096 + 4096;
-    return at;
-  }
-
-  // The key that is made, or what a key is to hold.
-  void note_key(const llvm::CallBase& call, const CallPlan& plan, std::optional<uint64_t> key) {
-    if (plan.sync == HEDDLE_SYNC_key_create && call.arg_size() == 2)
-      handle_ = kept_.create(llvm::dyn_cast<llvm::Function>(call.getArgOperand(1)->stripPointerCasts()), key);
-    if (plan.sync == HEDDLE_SYNC_key_set) kept_.set(argument(call, 0, true), argument(call, 1));
   }
 
   // What the effects table says that the call wrote: nobody knows what, but for handles of threads and keys.
@@ -737,22 +680,14 @@ class PtThreadTeller {
     }
   }
 
-  uint64_t extent_of(const llvm::CallBase& call, const Extent& extent) {
-    constexpr uint64_t kMost = 1 << 16;
-    switch (extent.kind) {
-      case Extent::Kind::bytes:
-        return extent.amount;
-      case Extent::Kind::argument:
-      case Extent::Kind::bounded_string:
-        return std::min(argument(call, static_cast<unsigned>(extent.first)).value_or(64) * extent.amount,
-                        kMost);
-      case Extent::Kind::product:
-        return std::min(argument(call, static_cast<unsigned>(extent.first)).value_or(64) *
-                            argument(call, static_cast<unsigned>(extent.second)).value_or(1),
-                        kMost);
-      default:
-        return 8;
-    }
+  // Of getline.
+  void tell_line(const llvm::CallBase& call, const InputReader::Answer::Line& line) {
+    const auto bytes_of = [](const uint64_t& word) {
+      return std::string_view(reinterpret_cast<const char*>(&word), sizeof word);
+    };
+    visitor_.written_at(call, line.address, line.bytes, line.is_new ? line.size : 0);
+    visitor_.written_at(call, line.pointer, bytes_of(line.address), 0);
+    visitor_.written_at(call, line.room, bytes_of(line.size), 0);
   }
 
   PtPaths& paths_;
@@ -777,10 +712,10 @@ class PtThreadTeller {
   bool in_model_ = false;   // what runs is not in the path
   bool blind_ = false;      // nor what it calls
   bool unwinding_ = false;  // an exception is on its way
-  uint64_t heap_ = 0, stack_ = 0, handle_ = 0;
+  bool has_interruptions_ = false, handler_left_ = false;
+  uint64_t stack_ = 0, handle_ = 0;
   DecodeEnd end_;
-  InputReader inputs_;
-  ThreadValues kept_;
+  CallResults results_;
 };
 
 namespace {

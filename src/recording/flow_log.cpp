@@ -117,8 +117,9 @@ Result<FlowThread> read_flow_log(const fs::path& file) {
   FlowThread thread{.name = head.name, .slot = head.slot, .ended = head.ended != 0, .hash = head.hash};
   const uint64_t state = head.status & ((1u << HEDDLE_FLOW_STATE_BITS) - 1);
   thread.events = head.status >> HEDDLE_FLOW_STATE_BITS;
-  thread.in_an_event = state != HEDDLE_FLOW_done && thread.events > 0;
+  thread.in_an_event = (state == HEDDLE_FLOW_direct || state == HEDDLE_FLOW_waiting) && thread.events > 0;
   if (thread.in_an_event) --thread.events;
+  thread.hash_complete = state == HEDDLE_FLOW_done;
   thread.handed_over = head.handed_over;
   thread.barriers = head.barriers;
   thread.stop = head.stop;

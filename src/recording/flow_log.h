@@ -38,10 +38,11 @@ struct FlowVersion {
 struct FlowThread {
   std::string name;
   uint32_t slot = 0;
-  uint64_t events = 0;       // that it has done
-  bool in_an_event = false;  // the run ended while it was at the next
-  bool ended = false;        // by itself
-  uint64_t hash = 0;         // of the values that its events read
+  uint64_t events = 0;        // that it has done
+  bool in_an_event = false;   // the run ended while it was at the next
+  bool hash_complete = true;  // it has the values of all its events
+  bool ended = false;         // by itself
+  uint64_t hash = 0;          // of the values that its events read
   uint64_t stream_bytes = 0, outside = 0, outside_bytes = 0;
   uint64_t handed_over = 0, barriers = 0;
   uint32_t stop = 0;   // errno of why the stream ends early; 0: it does not

@@ -17,6 +17,7 @@ class CallValues {
   virtual std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) = 0;
   // What it points to, if that is a text that is known.
   virtual std::optional<std::string> text_of(const llvm::CallBase& call, unsigned number) = 0;
+  virtual std::optional<uint64_t> word_behind(const llvm::CallBase& call, unsigned number) = 0;
   // A number as by argument_of; of an expression its likely value, which it has to have from then on.
   // `value`: what it is known to be for other reasons.
   virtual std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number,

@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "program/program.h"
 #include "recording/entries.h"
@@ -74,6 +75,10 @@ class PathVisitor {
   virtual void child(uint64_t /*number*/) {}
   virtual void returned(const llvm::CallBase&, const ReturnedEntry&) {}
   virtual void written(const llvm::CallBase&, size_t /*range, of those of the call*/, const WrittenBytes&) {}
+  // Into memory that none of its arguments points to. `new_block`: the size of the block that it has allocated
+  // there, 0 if it has not.
+  virtual void written_at(const llvm::CallBase&, uint64_t /*address*/, std::string_view /*bytes*/,
+                          uint64_t /*new_block*/) {}
   virtual void landed(const llvm::InvokeInst&) {}
   virtual void returned_twice(const llvm::CallBase&, const TwiceEntry&) {}  // setjmp, first and later
 
@@ -84,6 +89,10 @@ class PathVisitor {
   // A handler interrupted the thread and was left by a jump. So many of all blocks told so far are certain; of
   // those behind them the thread may have entered the first ones only, or none.
   virtual void control_lost(uint64_t /*certain_blocks*/) {}
+
+  // The same, where it is known how far the thread came: to this instruction of the block that was told last,
+  // and not further.
+  virtual void interrupted(const llvm::Instruction&) {}
 
   // What follows is not in the log: it comes from the thread's state when it was stopped, or is what must come
   // next.

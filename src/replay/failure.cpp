@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "abi/sync_kind.h"
+#include "base/library_file.h"
 #include "base/safe_text.h"
 #include "image/code_symbols.h"
 
@@ -78,16 +79,12 @@ bool about_memory(const heddle_result& result) {
          result.outcome == HEDDLE_OUTCOME_invalid_free;
 }
 
-// A system header's line is rarely what people look for: the innermost frame outside of them is the place.
-bool in_system_header(const CodePlace& place) {
-  return place.file.starts_with("/usr/");
-}
-
+// The innermost line that is no library's, or the innermost of all.
 std::optional<CodePlace> place_in(const std::vector<StackFrame>& stack) {
   std::optional<CodePlace> any;
   for (const StackFrame& frame : stack) {
     if (!frame.place) continue;
-    if (!in_system_header(*frame.place)) return frame.place;
+    if (!is_library_file(frame.place->file)) return frame.place;
     if (!any) any = frame.place;
   }
   return any;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "abi/sync_kind.h"
+#include "base/library_file.h"
 #include "replay/event_story.h"
 #include "report/narrative.h"
 #include "report/sources.h"
@@ -235,10 +236,11 @@ class FindingMaker {
             context_.executor.execute({.schedule = &schedule, .rules = rules, .deadline = deadline}));
         if (stopped.outcome != Outcome::limit) continue;
         known.stack = stopped.stack;
-        if (known.place && !is_foreign(known.place->file)) continue;
+        if (known.place && !is_library_file(known.place->file)) continue;
         // Their own line is what people look for.
-        const auto own = std::ranges::find_if(
-            known.stack, [](const StackFrame& frame) { return frame.place && !is_foreign(frame.place->file); });
+        const auto own = std::ranges::find_if(known.stack, [](const StackFrame& frame) {
+          return frame.place && !is_library_file(frame.place->file);
+        });
         if (own != known.stack.end()) known.place = own->place;
       }
     return {};
@@ -266,7 +268,7 @@ class FindingMaker {
       if (place && !place->file.empty() && place->line != 0) lines[place->file].insert(place->line);
     };
     for (const FindingEvent& event : out_.events)
-      if (event.place && !is_foreign(event.place->file)) add(event.place);
+      if (event.place && !is_library_file(event.place->file)) add(event.place);
     add(out_.failure.place);
     add(out_.failure.other_place);
     for (const WaitingThread& wait : out_.failure.waits) add(wait.place);
@@ -274,7 +276,7 @@ class FindingMaker {
       for (const size_t event : {pair.first, pair.second}) {
         add(out_.events[event].place);
         for (const StackFrame& frame : out_.events[event].stack)
-          if (frame.place && !is_foreign(frame.place->file)) add(frame.place);
+          if (frame.place && !is_library_file(frame.place->file)) add(frame.place);
       }
     out_.sources = source_texts(lines, context_.names);
   }

@@ -116,6 +116,18 @@ Result<FlipVerdict> Flipper::keep_and_run_on(size_t event, uint64_t seed) {
   return run({all.begin(), all.begin() + static_cast<ptrdiff_t>(end)}, Strategy::random(), seed);
 }
 
+Result<FlipVerdict> Flipper::run_others_on(uint32_t thread, size_t events) {
+  std::vector<Moment> moments = order_.moments();
+  while (!moments.empty() && moments.back().thread == thread) {
+    const bool is_event = moments.back().kind == StepKind::run;
+    moments.pop_back();
+    if (is_event) break;
+  }
+  for (uint32_t other = 0; other < order_.run().schedule.threads.size(); ++other)
+    if (other != thread) moments.insert(moments.end(), events, {.kind = StepKind::run, .thread = other});
+  return run(moments, Strategy::nonpreemptive(), 1);
+}
+
 Result<FlipVerdict> Flipper::show_at_once(size_t store) {
   const std::vector<Moment>& all = order_.moments();
   const bool pso = order_.run().schedule.header.memory_model == MemoryModel::pso;

@@ -31,6 +31,9 @@ class Flipper {
   // As it was up to and including `event`, then random.
   Result<FlipVerdict> keep_and_run_on(size_t event, uint64_t seed);
 
+  // As it was up to the last event of the thread; then up to `events` of each other thread.
+  Result<FlipVerdict> run_others_on(uint32_t thread, size_t events);
+
   // The store becomes visible as soon as it is performed (and so do those that must before it).
   Result<FlipVerdict> show_at_once(size_t store);
   // All stores do: the same order without store buffers.

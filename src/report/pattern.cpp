@@ -1,12 +1,13 @@
 #include "report/pattern.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "abi/sync_kind.h"
-#include "report/sources.h"
+#include "base/library_file.h"
 
 namespace heddle {
 namespace {
@@ -61,7 +62,7 @@ class Namer {
     const heddle_event &first = order_.event(why_.local_first), &second = order_.event(why_.local_second);
     const auto from = names_.place_of_site(first.site), to = names_.place_of_site(second.site);
     if (from && to && from->file == to->file && from->line == to->line) return true;
-    if (from && to && is_foreign(from->file) && is_foreign(to->file)) return true;
+    if (from && to && is_library_file(from->file) && is_library_file(to->file)) return true;
     return first.kind == HEDDLE_EVENT_write && second.kind == HEDDLE_EVENT_read &&
            first.address == second.address;
   }
@@ -109,44 +110,77 @@ class Namer {
   }
 
   // Two pairs in opposite directions between two threads: what one of them did in between was not to be
-  // interrupted. Where there are several, one with all of the remote part between, then one with a single
-  // remote event or the order there, then the shortest.
+  // interrupted. Where there are several: a read and the write that follows from it; then accesses that nothing
+  // protects, since what a lock or an atomic operation orders is often only who took which part of the work;
+  // one with all of the remote part between; one with a single remote event or the order there; the shortest.
   void find_local_events() {
-    std::tuple<bool, bool, size_t> best{true, true, kNoEvent};
+    using Rank = std::tuple<bool, bool, bool, bool, size_t>;
+    Rank best;
+    bool atomics_only = false;
     for (const DecisivePair& there : why_.decisive)
       for (const DecisivePair& back : why_.decisive) {
         if (thread(there.first) != thread(back.second) || thread(there.second) != thread(back.first)) continue;
         if (there.first >= back.second) continue;
         const bool encloses = there.first < back.first && there.second < back.second;
-        const std::tuple<bool, bool, size_t> size{!encloses, there.second > back.first,
-                                                  back.second - there.first};
-        if (why_.local_first != kNoEvent && size >= best) continue;
-        best = size;
+        const bool is_update = loses_update(there, back);
+        const Rank rank{!is_update, !is_unprotected(there) && !is_unprotected(back), !is_update && !encloses,
+                        !is_update && there.second > back.first, back.second - there.first};
+        if (why_.local_first != kNoEvent && rank >= best) continue;
+        best = rank;
         why_.local_first = there.first;
         why_.local_second = back.second;
+        atomics_only = !is_update && are_atomics(there) && are_atomics(back);
       }
+    // Of atomic operations in whose order plain data meets, the data says more.
+    if (atomics_only &&
+        std::ranges::any_of(why_.decisive, [&](const DecisivePair& pair) { return is_unprotected(pair); }))
+      why_.local_first = why_.local_second = kNoEvent;
   }
 
+  // One thread reads something and then writes it; another one writes it in between.
+  bool loses_update(const DecisivePair& there, const DecisivePair& back) const {
+    const heddle_event &read = order_.event(there.first), &write = order_.event(back.second);
+    return is_access(read) && is_access(write) && !is_write(read) && is_write(write) && !frees(write) &&
+           read.address == write.address && read.size == write.size && there.second < back.second &&
+           !there.visibility && !back.visibility;
+  }
+
+  // Behind it, what nothing protects before the rest.
   void put_unit_first() {
-    const auto is_of_unit = [&](const DecisivePair& pair) {
-      return pair.first == why_.local_first || pair.second == why_.local_second;
-    };
-    std::vector<DecisivePair> others;
-    for (const DecisivePair& pair : why_.decisive)
-      if (!is_of_unit(pair)) others.push_back(pair);
-    std::erase_if(why_.decisive, [&](const DecisivePair& pair) { return !is_of_unit(pair); });
-    why_.decisive.insert(why_.decisive.end(), others.begin(), others.end());
+    std::vector<DecisivePair> sorted;
+    for (const bool of_unit : {true, false})
+      for (const bool unprotected : {true, false})
+        std::ranges::copy_if(why_.decisive, std::back_inserter(sorted), [&](const DecisivePair& pair) {
+          return is_of_unit(pair) == of_unit && is_unprotected(pair) == unprotected;
+        });
+    why_.decisive = std::move(sorted);
   }
 
+  bool is_of_unit(const DecisivePair& pair) const {
+    return why_.local_first != kNoEvent && (pair.first == why_.local_first || pair.second == why_.local_second);
+  }
+
+  // Of the pairs that the pattern is made of: those of the unit, or else all.
   void find_protection() {
     why_.unprotected = !why_.decisive.empty();
-    for (const DecisivePair& pair : why_.decisive) {
-      const heddle_event &first = order_.event(pair.first), &second = order_.event(pair.second);
-      const auto plain = [](const heddle_event& event) {
-        return is_access(event) && (event.kind == HEDDLE_EVENT_call || event.order == HEDDLE_ORDER_plain);
-      };
-      if (!plain(first) || !plain(second) || have_common_lock(pair)) why_.unprotected = false;
-    }
+    for (const DecisivePair& pair : why_.decisive)
+      if ((why_.local_first == kNoEvent || is_of_unit(pair)) && !is_unprotected(pair)) why_.unprotected = false;
+  }
+
+  // Plain accesses without a lock in common.
+  bool is_unprotected(const DecisivePair& pair) const {
+    const auto plain = [](const heddle_event& event) {
+      return is_access(event) && (event.kind == HEDDLE_EVENT_call || event.order == HEDDLE_ORDER_plain);
+    };
+    return !pair.visibility && plain(order_.event(pair.first)) && plain(order_.event(pair.second)) &&
+           !have_common_lock(pair);
+  }
+
+  bool are_atomics(const DecisivePair& pair) const {
+    const auto atomic = [](const heddle_event& event) {
+      return is_access(event) && event.kind != HEDDLE_EVENT_call && event.order != HEDDLE_ORDER_plain;
+    };
+    return atomic(order_.event(pair.first)) && atomic(order_.event(pair.second)) && !have_common_lock(pair);
   }
 
   bool have_common_lock(const DecisivePair& pair) const {

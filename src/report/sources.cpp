@@ -32,7 +32,7 @@ std::vector<FindingSource> source_texts(const std::map<std::string, std::set<uin
   std::vector<FindingSource> out;
   for (const auto& [file, wanted] : lines) {
     FindingSource source{.file = file, .path = names.source_path(file)};
-    const Result<std::string> text = file.starts_with('<')
+    const Result<std::string> text = file.find("<library model>/") != std::string::npos
                                          ? Result<std::string>(Error{.what = "heddle's own model of a library"})
                                          : read_file(source.path);
     if (!text) {
@@ -64,10 +64,6 @@ std::string line_text(const std::vector<FindingSource>& sources, const CodePlace
   const std::string& line = source->lines[place.line - source->first_line];
   const size_t begin = line.find_first_not_of(" \t");
   return begin == std::string::npos ? "" : line.substr(begin);
-}
-
-bool is_foreign(const std::string& file) {
-  return file.empty() || file.starts_with("/usr/") || file.starts_with('<');
 }
 
 }  // namespace heddle

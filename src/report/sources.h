@@ -17,7 +17,4 @@ std::vector<FindingSource> source_texts(const std::map<std::string, std::set<uin
 // Text of one line without the blanks around it; empty when it is not there.
 std::string line_text(const std::vector<FindingSource>& sources, const CodePlace& place);
 
-// Code of a library, not of the program.
-bool is_foreign(const std::string& file);
-
 }  // namespace heddle

@@ -31,8 +31,8 @@ class Explainer {
     }
     if (run_.schedule.header.memory_model != MemoryModel::sc) HEDDLE_TRY(look_at_buffers());
     HEDDLE_TRY(look_at_pairs());
-    // The nearest passing run tells what the threads would have done where this one ended.
-    if (foresee()) HEDDLE_TRY(look_at_pairs());
+    // What the threads would have done where this one ended.
+    if (HEDDLE_TRY(foresee())) HEDDLE_TRY(look_at_pairs());
     if (why_.decisive.empty() && !stopped()) HEDDLE_TRY(look_at_sections());
     choose_among_equals();
     why_.pairs = std::max(why_.pairs, why_.flips);
@@ -161,14 +161,28 @@ class Explainer {
             order_->ordinal(pair.second)};
   }
 
-  // Puts what threads did in the passing run behind the end of the failing one. Events that were pending get
-  // new numbers.
-  bool foresee() {
-    if (!passing_ || stopped()) return false;
+  // Where one thread ended the run, others may be able to go on from there. Where they are not, the nearest
+  // passing run tells.
+  Result<const Execution*> future_run() {
+    const auto failing = run_.schedule.find(run_.failure->thread);
+    if (run_.failure->waits.empty() && failing) {
+      HEDDLE_TRY(counted(flipper_->run_others_on(failing->value, kForeseen)));
+      // Without the last event of the failing thread.
+      if (flipper_->last().kept_events.size() > order_->event_count()) return &flipper_->last();
+    }
+    return passing_ ? &*passing_ : nullptr;
+  }
+
+  // Puts what threads did in another run behind the end of the failing one. Events that were pending get new
+  // numbers.
+  Result<bool> foresee() {
+    if (stopped()) return false;
+    const Execution* const later = HEDDLE_TRY(future_run());
+    if (later == nullptr) return false;
     std::vector<std::vector<heddle_event>> future(run_.schedule.threads.size());
-    for (size_t i = 0; i < passing_->kept_events.size(); ++i) {
-      heddle_event event = passing_->kept_events[i];
-      const auto thread = run_.schedule.find(passing_->schedule.threads[event.thread].name);
+    for (size_t i = 0; i < later->kept_events.size(); ++i) {
+      heddle_event event = later->kept_events[i];
+      const auto thread = run_.schedule.find(later->schedule.threads[event.thread].name);
       if (!thread) continue;
       event.thread = static_cast<uint16_t>(thread->value);
       future[thread->index()].push_back(event);

@@ -526,7 +526,7 @@ Result<Trace> make_trace(const SymbolicInput& input, const SymbolicOptions& opti
     bool astray =
         std::ranges::any_of(pass.runs(), [](const ThreadRun& run) { return run.machine->wrote_anywhere; });
     if (!pointers.is_complete()) astray |= register_stray_writes(trace);
-    trace.exact = !more && statistics.mismatches == 0 && !assumed && !astray;
+    trace.exact = !more && statistics.mismatches == 0 && !assumed && !astray && !missed_release;
     uncertain.lead_nowhere(trace);
     forget_signals_from_outside(trace);
     forget_posts_of_handlers(handlers, trace);

@@ -331,6 +331,11 @@ std::optional<std::string> ThreadInterpreter::text_of(const llvm::CallBase& call
   return at && *at != 0 ? string_at(machine_, *at, kLongest) : std::nullopt;
 }
 
+std::optional<uint64_t> ThreadInterpreter::word_behind(const llvm::CallBase& call, unsigned number) {
+  const std::optional<uint64_t> at = argument_of(call, number);
+  return at && *at != 0 ? machine_.known_word(*at) : std::nullopt;
+}
+
 void ThreadInterpreter::synchronises(const llvm::CallBase& call, const SyncEntry& entry) {
   if (!stand_at(call, Stop::call)) return;
   std::erase_if(pending_, [&](const auto& each) { return each.first >= machine_.frames.size(); });
@@ -539,6 +544,15 @@ void ThreadInterpreter::written(const llvm::CallBase& call, size_t range, const 
   }
 }
 
+void ThreadInterpreter::written_at(const llvm::CallBase& call, uint64_t address, std::string_view bytes,
+                                   uint64_t new_block) {
+  if (!active() || machine_.frames.empty()) return;
+  machine_.at(&call);
+  if (new_block != 0) machine_.allocate_block(address, new_block);
+  machine_.write_from_outside(address, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
+                              machine_.code.counts(call));
+}
+
 void ThreadInterpreter::returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) {
   in_vain_ = false;
   if (!active() || machine_.frames.empty()) return;
@@ -560,6 +574,18 @@ void ThreadInterpreter::returned_twice(const llvm::CallBase& call, const TwiceEn
 
 void ThreadInterpreter::control_lost(uint64_t) {
   if (active() || in_vain_) machine_.unknown(1, "a signal handler that was left by a jump");
+}
+
+void ThreadInterpreter::interrupted(const llvm::Instruction& before) {
+  if (!active() || machine_.frames.empty() || machine_.top().block == nullptr) return;
+  SymbolicMachine::Frame& frame = machine_.top();
+  if (before.getParent() != frame.block->block) return;
+  for (; next_op().stop == Stop::none && next_op().instruction != &before; ++frame.next) {
+    const Op& op = next_op();
+    machine_.at(op.instruction);
+    if (op.counts) machine_.pass(*op.instruction);
+    op.run(machine_, op);
+  }
 }
 
 void ThreadInterpreter::end(const DecodeEnd& end) {

@@ -75,13 +75,17 @@ class ThreadInterpreter : public PathVisitor, public CallValues {
   void child(uint64_t number) override;
   void returned(const llvm::CallBase& call, const ReturnedEntry& entry) override;
   void written(const llvm::CallBase& call, size_t range, const WrittenBytes& bytes) override;
+  void written_at(const llvm::CallBase& call, uint64_t address, std::string_view bytes,
+                  uint64_t new_block) override;
   void landed(const llvm::InvokeInst& invoke) override;
   void returned_twice(const llvm::CallBase& call, const TwiceEntry& entry) override;
   void control_lost(uint64_t certain_blocks) override;
+  void interrupted(const llvm::Instruction& before) override;
   void end(const DecodeEnd& end) override;
   void lost_value(const llvm::Instruction& instruction) override;
   void runs_on(uint32_t core, uint64_t tsc) override;
   std::optional<std::string> text_of(const llvm::CallBase& call, unsigned number) override;
+  std::optional<uint64_t> word_behind(const llvm::CallBase& call, unsigned number) override;
   std::optional<uint64_t> argument_of(const llvm::CallBase& call, unsigned number) override;
   // ---- likely_ways.cpp
   std::optional<uint64_t> settled_argument(const llvm::CallBase& call, unsigned number,

@@ -46,8 +46,10 @@ struct Tally {
 
 class Oracle {
  public:
-  Oracle(const Options& options, const Program& program, const CodeMap& map, const MachineBlocks& blocks)
+  Oracle(const Options& options, const Program& program, const CodeMap& map, const MachineBlocks& blocks,
+         const EffectsTable& effects)
       : options_(options),
+        effects_(effects),
         program_(program),
         map_(map),
         blocks_(blocks),
@@ -216,7 +218,8 @@ class Oracle {
       ++tally_.skipped;
       if (options_.verbose) fmt::print("  skipped: {}\n", why);
     };
-    PathFollower follower(program_, map_, blocks_, base_);
+    PathFollower follower(program_, map_, blocks_, base_,
+                          [&](const llvm::CallBase& call) { return cuts_path(classify_call(call, effects_)); });
     // It stands before the next instruction: in the block that begins there, if one does.
     PtThread& thread = threads_[tid];
     if (thread.spans.back().end != PtSpan::End::trace_end) return skip("back from the kernel");
@@ -293,6 +296,7 @@ class Oracle {
   }
 
   const Options& options_;
+  const EffectsTable& effects_;
   const Program& program_;
   const CodeMap& map_;
   const MachineBlocks& blocks_;
@@ -309,7 +313,8 @@ Result<bool> run(const Options& options) {
   const std::unique_ptr<Program> program = HEDDLE_TRY(Program::load(options.command[0]));
   const CodeMap map = HEDDLE_TRY(CodeMap::make(*program));
   const MachineBlocks blocks = HEDDLE_TRY(MachineBlocks::make(*program, map));
-  const Tally tally = HEDDLE_TRY(Oracle(options, *program, map, blocks).run());
+  const EffectsTable effects = HEDDLE_TRY(EffectsTable::load());
+  const Tally tally = HEDDLE_TRY(Oracle(options, *program, map, blocks, effects).run());
   fmt::print("{}: {} points, {} skipped; {} frames, {} loops, {} of unknown count, {} merges; {} different\n",
              fs::path(options.command[0]).filename().string(), tally.points, tally.skipped, tally.frames,
              tally.loops, tally.unknown, tally.merged, tally.different);

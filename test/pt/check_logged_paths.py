@@ -3,10 +3,11 @@
 compiled with a call in each block (-fsanitize-coverage=trace-pc-guard,no-prune) that logs its number, and stepped; its trace must
 give the same blocks in the same order, for every thread. Numbers of both sides need only belong together one to one.
 
-    check_logged_paths.py BUILD SCRATCH [--levels 0,1,2] [--cores 1,2,4] [--limit SECONDS] [--seeds FIRST-LAST] [PROGRAM...]
+    check_logged_paths.py BUILD SCRATCH [--levels 0,1,2] [--cores 1,2,4] [--limit SECONDS] [--seeds FIRST-LAST] [--racing FIRST-LAST]
+                          [PROGRAM...]
 
---seeds: also random programs (test/record/random_programs), without their timers: stepping takes so long that handlers would be all
-that runs.
+--seeds: also random programs in C and C++ (test/record/random_programs), without their timers: stepping takes so long that handlers
+would be all that runs. --racing: also those of test/model/racing_programs.
 """
 import array
 import os
@@ -16,8 +17,10 @@ import sys
 
 from pt_checks import argument_parser, compile_program, each_way, run
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "record", "random_programs"))
+for folder in (("record", "random_programs"), ("model",)):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), *folder))
 import generate  # noqa: E402
+from racing_programs import program  # noqa: E402
 
 
 def compare(logged, recovered, partner):
@@ -89,21 +92,32 @@ def check(args, source, level, cores):
     return ("ends early", "; ".join(sorted(set(troubles.values())))) if troubles else ("same", str(blocks))
 
 
+def random_programs(args):
+    """Their names and texts."""
+    def each(seeds):
+        first, _, last = seeds.partition("-")
+        return range(int(first), int(last or first) + 1) if seeds else ()
+
+    for seed in each(args.seeds):
+        text, suffix, _ = generate.generate(seed)
+        yield f"random{seed}{suffix}", text.replace("setitimer(ITIMER_REAL, &timer, NULL)", "(void)timer")
+    for seed in each(args.racing):
+        yield f"racing{seed}.c", program.file_of([("p_", program.make(seed, "p_"))])
+
+
 def main():
     parser = argument_parser("*")
     parser.add_argument("--levels", default="0,1,2")
     parser.add_argument("--cores", default="1,2,4")
     parser.add_argument("--limit", type=int, default=8)
     parser.add_argument("--seeds", default="")
+    parser.add_argument("--racing", default="")
     args = parser.parse_intermixed_args()
     os.makedirs(args.scratch, exist_ok=True)
-    if args.seeds:
-        first, last = map(int, args.seeds.split("-"))
-        for seed in range(first, last + 1):
-            text, suffix, _ = generate.generate(seed)
-            args.programs.append(os.path.join(args.scratch, f"random{seed}{suffix}"))
-            with open(args.programs[-1], "w", encoding="utf-8") as out:
-                out.write(text.replace("setitimer(ITIMER_REAL, &timer, NULL)", "(void)timer"))
+    for name, text in random_programs(args):
+        args.programs.append(os.path.join(args.scratch, name))
+        with open(args.programs[-1], "w", encoding="utf-8") as out:
+            out.write(text)
     args.logger = os.path.join(args.scratch, "log_blocks.o")
     subprocess.run(["clang-19", "-O1", "-fPIC", "-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "log_blocks.c"), "-o",
                     args.logger], check=True)

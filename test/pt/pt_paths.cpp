@@ -23,8 +23,8 @@ int fail(const Error& error) {
 }
 
 void print_step(const Program& program, uint32_t tid, const ProgramStep& step) {
-  constexpr const char* kNames[] = {"enter",  "block",  "call",  "back",      "leave",
-                                    "landed", "jumped", "model", "model_back"};
+  constexpr const char* kNames[] = {"enter",  "block",       "call",       "back",  "leave",     "landed",
+                                    "jumped", "interrupted", "jumped_out", "model", "model_back"};
   std::string text;
   if (const auto* function = llvm::dyn_cast<llvm::Function>(step.what)) text = function->getName().str();
   if (const auto* block = llvm::dyn_cast<llvm::BasicBlock>(step.what))
@@ -32,7 +32,8 @@ void print_step(const Program& program, uint32_t tid, const ProgramStep& step) {
         block->getParent()->getName().str() + " " +
         std::to_string(program.id_of(*block).value - program.id_of(block->getParent()->getEntryBlock()).value) +
         " " + source_place(block->front()).text();
-  if (const auto* call = llvm::dyn_cast<llvm::CallBase>(step.what)) text = source_place(*call).text();
+  if (const auto* instruction = llvm::dyn_cast<llvm::Instruction>(step.what))
+    text = source_place(*instruction).text();
   std::printf("%u %u %lu %s %s\n", tid, step.core, step.tsc, kNames[static_cast<unsigned>(step.kind)],
               text.c_str());
 }
@@ -42,7 +43,7 @@ int run(const char* app, const char* trace_file, bool steps) {
   if (!program) return fail(program.error());
   const Result<EffectsTable> effects = EffectsTable::load();
   if (!effects) return fail(effects.error());
-  const RecordPlan plan(**program, (*program)->module(), *effects, RecordPolicy::paths);
+  const RecordPlan plan(**program, (*program)->module(), *effects, RecordPolicy::traced);
   const Result<PtTrace> trace = read_pt_trace(trace_file, **program, plan, 1, {});
   if (!trace) return fail(trace.error());
   // As the runtime numbers them, from 1 on in the order of the arrays of 4 bytes each.

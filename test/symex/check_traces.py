@@ -35,15 +35,10 @@ from recorded_run import Wrong  # noqa: E402
 NOT_EXACT = {
     "handlers": "jumps out of handlers of faults, behind which some of the blocks told may not have been entered",
 }
-# and besides under --policy paths, where no values of loads are recorded.
+# and besides under --policy paths, where addresses are expressions.
 NOT_EXACT_BY_PATHS = {
-    "atomicity_hash_table_stripes": "the table's size depends on shared memory, and so does the size of the block that is allocated",
     "lines_of_a_file": "getline's block is known by a pointer that the library gives",
-    "list_of_all_grows": "a list grows whose length depends on shared memory: so does the size of its block",
-    "use_after_free_vector_growth": "a vector grows whose length depends on shared memory: so does the size of its block",
-    "shop": "texts are copied whose lengths depend on shared memory: so do the sizes of blocks",
-    "own_and_common": "a vector grows whose length depends on shared memory: so does the size of its block",
-    "lost_wakeup_build_scheduler": "strings are joined whose lengths depend on shared memory: so do the sizes of blocks",
+    "shop": "texts are copied and compared whose places and lengths depend on shared memory",
 }
 # Not tried under --policy paths: their traces say that they are not exact, and hold wrong values besides.
 LEFT_OUT_BY_PATHS = {

@@ -5,6 +5,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -31,7 +32,7 @@ class LoopCounters {
     bool changed = false;
     for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
       const std::vector<CountingVariable> known = counting_variables(*loop, loops_, tree_);
-      changed |= known.empty() ? add(*loop) : keep(known.front());
+      changed |= known.empty() || !keep(*loop, known.front()) ? add(*loop) : true;
     }
     if (changed) builder_.finalize();
     return changed;
@@ -41,7 +42,7 @@ class LoopCounters {
   bool add(llvm::Loop& loop) {
     llvm::BasicBlock* header = loop.getHeader();
     if (header->isEHPad()) return false;
-    llvm::BasicBlock* exit = function_.hasFnAttribute(llvm::Attribute::OptimizeNone) ? nullptr : exit_of(loop);
+    llvm::BasicBlock* exit = optimised() ? exit_of(loop) : nullptr;
     if (exit != nullptr) {
       count_in_register(loop, exit);
       return true;
@@ -53,46 +54,62 @@ class LoopCounters {
     return true;
   }
 
-  // The program counts itself.
-  bool keep(const CountingVariable& counting) {
-    if (!llvm::isa<llvm::PHINode>(counting.variable)) return false;
+  // The program counts itself: where the variable begins with another value, that must live as long as the
+  // loop.
+  bool keep(llvm::Loop& loop, const CountingVariable& counting) {
+    if (!llvm::isa<llvm::PHINode>(counting.variable)) return true;
+    if (counting.base != nullptr && !llvm::isa<llvm::AllocaInst>(counting.base)) {
+      llvm::BasicBlock* exit = optimised() ? exit_of(loop) : nullptr;
+      if (exit == nullptr) return false;
+      keep_alive(const_cast<llvm::Value*>(counting.base), *exit);
+    }
     for (const llvm::Instruction* next : counting.next) keep_as_it_is(*const_cast<llvm::Instruction*>(next));
     return true;
   }
 
+  bool optimised() const { return !function_.hasFnAttribute(llvm::Attribute::OptimizeNone); }
+
+  // A use that is no code: empty assembly which wants the value in a register.
+  static void keep_alive(llvm::Value* value, llvm::BasicBlock& at) {
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(value->getContext()), {value->getType()}, false);
+    llvm::IRBuilder<>(&*at.getFirstInsertionPt())
+        .CreateCall(type, llvm::InlineAsm::get(type, "", "r", /*hasSideEffects=*/true), {value});
+  }
+
   // Code generation would put other variables in its place (loop strength reduction) from which it cannot be
-  // computed back everywhere. A hint what to expect of it is no code, but not understood there.
+  // computed back everywhere. A hint is no code, but not understood there.
   llvm::Value* keep_as_it_is(llvm::Instruction& next) {
-    for (const llvm::User* user : next.users())
-      if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(user);
-          call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::expect)
-        return const_cast<llvm::User*>(user);
+    for (llvm::User* user : next.users())
+      if (is_hint(*user)) return user;
     llvm::IRBuilder<> behind(next.getNextNode());
-    llvm::CallInst* kept = behind.CreateIntrinsic(llvm::Intrinsic::expect, {next.getType()},
-                                                  {&next, llvm::ConstantInt::get(next.getType(), 0)});
+    llvm::Type* type = next.getType();
+    llvm::CallInst* kept =
+        type->isPointerTy()
+            ? behind.CreateIntrinsic(llvm::Intrinsic::strip_invariant_group, {type}, {&next})
+            : behind.CreateIntrinsic(llvm::Intrinsic::expect, {type}, {&next, llvm::ConstantInt::get(type, 0)});
     next.replaceUsesWithIf(kept, [&](llvm::Use& use) { return use.getUser() != kept; });
     return kept;
   }
 
-  // A block where only this loop leads to.
+  // A block where only this loop leads to; made where there is none, for the price of a jump.
   llvm::BasicBlock* exit_of(llvm::Loop& loop) {
     llvm::SmallVector<llvm::BasicBlock*, 8> exits;
     loop.getUniqueExitBlocks(exits);
-    for (llvm::BasicBlock* exit : exits) {
-      if (exit->isEHPad()) continue;
-      llvm::SmallVector<llvm::BasicBlock*, 8> inside;
-      bool direct = true;
-      for (llvm::BasicBlock* from : llvm::predecessors(exit)) {
-        if (!loop.contains(from)) continue;
-        inside.push_back(from);
-        direct &= !llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst>(from->getTerminator());
-      }
+    llvm::erase_if(exits, [](const llvm::BasicBlock* exit) { return exit->isEHPad(); });
+    for (llvm::BasicBlock* exit : exits)
       if (llvm::all_of(llvm::predecessors(exit), [&](llvm::BasicBlock* from) { return loop.contains(from); }))
         return exit;
-      if (direct)
-        if (llvm::BasicBlock* apart =
-                llvm::SplitBlockPredecessors(exit, inside, ".heddle.exit", &tree_, &loops_, nullptr, false))
-          return apart;
+    for (llvm::BasicBlock* exit : exits) {
+      llvm::SmallVector<llvm::BasicBlock*, 8> inside;
+      llvm::copy_if(llvm::predecessors(exit), std::back_inserter(inside),
+                    [&](llvm::BasicBlock* from) { return loop.contains(from); });
+      if (llvm::any_of(inside, [](const llvm::BasicBlock* from) {
+            return llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst>(from->getTerminator());
+          }))
+        continue;
+      if (llvm::BasicBlock* apart =
+              llvm::SplitBlockPredecessors(exit, inside, ".heddle.exit", &tree_, &loops_, nullptr, false))
+        return apart;
     }
     return nullptr;
   }
@@ -105,7 +122,7 @@ class LoopCounters {
     llvm::Value* kept = keep_as_it_is(*next);
     for (llvm::BasicBlock* from : llvm::predecessors(header))
       count->addIncoming(loop.contains(from) ? kept : llvm::ConstantInt::get(word_, 0), from);
-    llvm::IRBuilder<>(&*exit->getFirstInsertionPt()).CreateStore(kept, place("heddle.loop.last"));
+    llvm::IRBuilder<>(&*exit->getFirstInsertionPt()).CreateStore(kept, last_place());
     describe(*next, *next->getNextNode(), false);
   }
 
@@ -118,8 +135,8 @@ class LoopCounters {
   }
 
   // Where last counts go, which nobody reads.
-  llvm::AllocaInst* place(const char* name) {
-    if (last_ == nullptr) last_ = new_place(name);
+  llvm::AllocaInst* last_place() {
+    if (last_ == nullptr) last_ = new_place("heddle.loop.last");
     return last_;
   }
 

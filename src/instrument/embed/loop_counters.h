@@ -6,7 +6,7 @@
 // too, so the place of each is known as that of all other values. With optimisation a counter is a phi, for one
 // register and one addition in each round. It is kept alive by a store where the loop is left: the way there
 // leads from everywhere in the loop. Loops that are never left, and functions without optimisation, count in
-// memory.
+// memory. What a variable of the program that counts begins with is kept alive there by a use that is no code.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

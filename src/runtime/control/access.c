@@ -6,6 +6,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "abi/event_part.h"
 #include "runtime/control/control.h"
 
 static uint64_t hash_bytes(const void* at, uint64_t size) {
@@ -88,10 +89,11 @@ void rt_keep_pending(const struct rt_thread* but) {
   }
 }
 
-/* The words of memory that an event has moved: [from, from + size) holds what is at `address`. */
+/* The words of memory that an event has moved: [from, from + size) holds what is at `address`. Of a run that is
+ * followed nobody asks for them, and those of a large block would leave no room for events. */
 static void keep_data(const struct rt_thread* self, uint64_t address, const uint8_t* from, uint64_t size,
                       bool written) {
-  if (RT_LIKELY(!rt.plan.keep_events)) return;
+  if (RT_LIKELY(!rt.plan.keep_events) || rt.plan.keep_moves) return;
   struct heddle_result* result = &rt.block->result;
   while (size > 0 && result->kept_events < rt.block->layout.events_capacity) {
     uint64_t piece = 8 - address % 8;
@@ -116,10 +118,17 @@ static bool is_large(uint64_t address, uint64_t size) {
 }
 
 /* What others need to know of a synchronisation object, beside what was done to it. */
-static uint64_t number_of(const struct rt_op* op) {
+static uint64_t number_of(const struct rt_thread* self) {
+  const struct rt_op* op = &self->op;
   const uint32_t sync = op->kind - (uint32_t)HEDDLE_EVENT_sync;
+  if (sync == HEDDLE_SYNC_thread_end) return (uint64_t)(uintptr_t)self->result;
+  if (sync == HEDDLE_SYNC_thread_cancel && op->second != NULL)
+    return ((const struct rt_thread*)op->second)->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS;
+  if (sync >= HEDDLE_SYNC_thread_join && sync <= HEDDLE_SYNC_thread_timedjoin && op->size == HEDDLE_PART_result)
+    return (uint64_t)(uintptr_t)((const struct rt_thread*)op->second)->result;
   if (sync >= HEDDLE_SYNC_mutex_init && sync < HEDDLE_SYNC_cond_init)
-    return (uint32_t)((const pthread_mutex_t*)op->object)->__data.__kind;
+    return (uint32_t)((const pthread_mutex_t*)op->object)->__data.__kind |
+           (rt_mutex_lost(op->object) ? HEDDLE_MUTEX_LOST : 0);
   if (sync >= HEDDLE_SYNC_rwlock_init && sync < HEDDLE_SYNC_spin_init)
     return ((const pthread_rwlock_t*)op->object)->__data.__flags;
   if (sync >= HEDDLE_SYNC_barrier_init && sync <= HEDDLE_SYNC_sem_getvalue && sync != HEDDLE_SYNC_sem_open)
@@ -136,7 +145,7 @@ void rt_keep_value(struct rt_thread* self, uint64_t value) {
     return;
   }
   event->after = value;
-  if (event->kind >= HEDDLE_EVENT_sync) event->value = number_of(&self->op);
+  if (event->kind >= HEDDLE_EVENT_sync) event->value = number_of(self);
 }
 
 /* ---- spin loops: a thread that reads what it has read before, and changes nothing, waits for others */
@@ -415,8 +424,15 @@ void heddle_control_frame_end(const void* limit) {
 }
 
 /* ---- library calls */
+/* Libraries take numbers in the place of objects that they give no address: std::filesystem::path keeps what kind
+ * of path it is in the bits of a null pointer, MAP_FAILED and the like are -1. */
+static bool is_no_object(const void* at) {
+  return (uint64_t)(uintptr_t)at + 4096 < 2 * 4096;
+}
+
 void heddle_control_range(const void* at, uint64_t size, uint64_t limit, uint32_t writes) {
   if (!rt.active || at == NULL || size == 0 || range_count == MAX_RANGES) return;
+  if (size == HEDDLE_SIZE_OBJECT && is_no_object(at)) return;
   if (size < HEDDLE_SIZE_OBJECT && size > LARGEST_RANGE) size = HEDDLE_SIZE_OBJECT; /* memchr(p, c, SIZE_MAX) */
   ranges[range_count++] = (struct range){.at = at, .size = size, .limit = limit, .writes = writes != 0};
 }

@@ -2,7 +2,10 @@
  * without control, and a message says so when it creates threads. Programs that it executes know nothing of
  * heddle. */
 #include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/control/control.h"
@@ -13,12 +16,17 @@ static pid_t fork_by(const char* function) {
     rt_settle(rt.current);
     rt_drain(rt.current); /* the child has no buffers */
   }
+  const pid_t name = rt.forked ? 0 : rt_next_child();
+  uint64_t all = ~0ull, before = 0; /* no signal to the child until it knows that it is one */
+  RT_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
   const pid_t child = real();
   if (child == 0) {
     rt.active = false;
     rt.forked = true;
+    rt_child_begins(name);
   }
-  return child;
+  RT_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+  return child > 0 && !rt.forked ? rt_name_child(child) : child;
 }
 
 pid_t fork(void) {
@@ -31,6 +39,28 @@ pid_t _Fork(void) {
 
 pid_t vfork(void) {
   return fork();
+}
+
+static int spawn(const char* function, pid_t* id, const char* path, const posix_spawn_file_actions_t* actions,
+                 const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  int (*real)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*,
+              char* const*) = (int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                                       const posix_spawnattr_t*, char* const*, char* const*))rt_real(function);
+  pid_t child = 0;
+  const int error = real(&child, path, actions, attributes, arguments, environment);
+  if (error == 0 && !rt.forked) child = rt_name_child(child);
+  if (error == 0 && id != NULL) *id = child;
+  return error;
+}
+
+int posix_spawn(pid_t* id, const char* path, const posix_spawn_file_actions_t* actions,
+                const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  return spawn("posix_spawn", id, path, actions, attributes, arguments, environment);
+}
+
+int posix_spawnp(pid_t* id, const char* file, const posix_spawn_file_actions_t* actions,
+                 const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  return spawn("posix_spawnp", id, file, actions, attributes, arguments, environment);
 }
 
 /* The program stays in its process, where it is under control. */

@@ -187,6 +187,7 @@ void rt_yielded(struct rt_thread* self);
 struct rt_thread* rt_next_waiter(struct rt_thread* after, enum heddle_sync_kind kind, const void* object);
 /* Who holds the lock that this thread waits for, or null: synchronisation files answer for their kinds. */
 struct rt_thread* rt_mutex_holder(const void* mutex);
+bool rt_mutex_lost(const void* mutex); /* a robust one that its last holder did not repair */
 struct rt_thread* rt_rwlock_holder(const void* rwlock);
 struct rt_thread* rt_spin_holder(const void* spin);
 struct rt_thread* rt_once_holder(const void* once);
@@ -376,6 +377,13 @@ static inline bool rt_signal_pending(const struct rt_thread* thread) {
 }
 uint64_t rt_signals_in(const sigset_t* set);
 void rt_deliver_signals(struct rt_thread* self); /* runs handlers */
+extern volatile uint32_t rt_handled_in_child;    /* handlers.c: how often a handler ran in a forked child */
+pid_t rt_real_id(pid_t id);                      /* identity.c: for the kernel */
+pid_t rt_next_child(void);                       /* what the next child will be called; 0: by its real id */
+void rt_child_begins(pid_t name);                /* in the child */
+pid_t rt_name_child(pid_t id);                   /* in its parent: its name */
+bool rt_has_children(void);                      /* that have not ended */
+pid_t rt_child_of(pid_t id);                     /* the name of a child; other ids stay as they are */
 bool rt_send_to_process(int number);             /* false: nobody takes it, the default action is to be done */
 void rt_signal_arrived(int number, const siginfo_t* information); /* from outside */
 bool rt_signals_restart(const struct rt_thread* self);            /* pending ones: all have SA_RESTART */

@@ -139,11 +139,15 @@ int rt_fault_at_hand(void) {
   return found ? rt.current->fault : 0;
 }
 
+volatile uint32_t rt_handled_in_child;
+
 static void on_arrival(int number, siginfo_t* information, void* context) {
-  if (rt.active)
+  if (rt.active) {
     rt_signal_arrived(number, information);
-  else
-    call_handler(number, information, context, context);
+    return;
+  }
+  call_handler(number, information, context, context);
+  ++rt_handled_in_child;
 }
 
 void rt_own_handler(int number, void (*handler)(int, siginfo_t*, void*)) {

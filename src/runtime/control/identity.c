@@ -2,8 +2,8 @@
  * processors.
  *
  * Ids lie above any that the kernel gives (pid_max is at most 2^22), so they are never mistaken for those of
- * another process, and functions that take one know that this process is meant. A child that the program forks
- * has its real id.
+ * another process, and functions that take one know that this process is meant. Children that the program forks
+ * are numbered in the order of their creation; programs that they execute see their real ids.
  */
 #include <errno.h>
 #include <sched.h>
@@ -12,12 +12,15 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/control/control.h"
 
 #define PARENT 5000000
 #define PROCESS (PARENT + 1) /* thread n has PROCESS + n */
+#define CHILD (PROCESS + HEDDLE_CONTROL_MAX_THREADS + 1)
+#define MOST_CHILDREN 4096 /* those behind have their real ids */
 
 /* Thread pools are made as large as there are processors, so the number must not depend on where a schedule is
  * replayed. Four are enough for threads to meet, and few enough to explore. */
@@ -27,8 +30,47 @@ static bool is_own(pid_t id) {
   return id >= PROCESS && id <= PROCESS + HEDDLE_CONTROL_MAX_THREADS;
 }
 
+static pid_t children[MOST_CHILDREN]; /* real ids */
+static uint32_t child_count;
+static pid_t own_name; /* of a forked child */
+
+pid_t rt_next_child(void) {
+  return child_count < MOST_CHILDREN ? (pid_t)(CHILD + child_count) : 0;
+}
+
+void rt_child_begins(pid_t name) {
+  own_name = name;
+}
+
+pid_t rt_name_child(pid_t id) {
+  const pid_t name = rt_next_child();
+  if (name == 0) return id;
+  children[child_count++] = id;
+  return name;
+}
+
+/* The kernel uses ids again: the last child of that id is meant. */
+pid_t rt_child_of(pid_t id) {
+  for (uint32_t i = child_count; id > 0 && i-- > 0;)
+    if (children[i] == id) return (pid_t)(CHILD + i);
+  return id;
+}
+
+bool rt_has_children(void) {
+  for (uint32_t i = 0; i < child_count; ++i) {
+    siginfo_t information = {0};
+    if (RT_SYS6(SYS_waitid, P_PID, children[i], &information, WEXITED | WNOHANG | WNOWAIT, NULL, 0) == 0 &&
+        information.si_pid == 0)
+      return true;
+  }
+  return false;
+}
+
 /* For the kernel. To a forked child, PROCESS is its parent. */
-static pid_t real(pid_t id) {
+pid_t rt_real_id(pid_t id) {
+  if (id < -1) return -rt_real_id(-id); /* a group */
+  if (id != 0 && id == own_name) return (pid_t)RT_SYS0(SYS_getpid);
+  if (id >= CHILD && id < (pid_t)(CHILD + child_count)) return children[id - CHILD];
   if (id == PARENT || (is_own(id) && rt.forked)) return (pid_t)RT_SYS0(SYS_getppid);
   return is_own(id) ? (pid_t)RT_SYS0(SYS_getpid) : id;
 }
@@ -41,7 +83,8 @@ static long with_errno(long result) {
 
 /* ---- ids */
 pid_t getpid(void) {
-  return rt.forked ? (pid_t)RT_SYS0(SYS_getpid) : PROCESS;
+  if (rt.forked) return own_name != 0 ? own_name : (pid_t)RT_SYS0(SYS_getpid);
+  return PROCESS;
 }
 
 pid_t getppid(void) {
@@ -55,15 +98,47 @@ pid_t gettid(void) {
 
 int kill(pid_t id, int number) {
   if (rt.active && is_own(id) && number > 0 && number <= 64 && rt_send_to_process(number)) return 0;
-  return (int)with_errno(RT_SYS2(SYS_kill, real(id), number));
+  return (int)with_errno(RT_SYS2(SYS_kill, rt_real_id(id), number));
 }
 
 pid_t getpgid(pid_t id) {
-  return (pid_t)with_errno(RT_SYS1(SYS_getpgid, real(id)));
+  return rt_child_of((pid_t)with_errno(RT_SYS1(SYS_getpgid, rt_real_id(id))));
+}
+
+int setpgid(pid_t id, pid_t group) {
+  return (int)with_errno(RT_SYS2(SYS_setpgid, rt_real_id(id), rt_real_id(group)));
+}
+
+/* ---- the end of children */
+pid_t wait4(pid_t id, int* status, int options, struct rusage* usage) {
+  RT_STATE static pid_t (*original)(pid_t, int*, int, struct rusage*);
+  if (original == NULL) original = (pid_t(*)(pid_t, int*, int, struct rusage*))rt_real("wait4");
+  return rt_child_of(original(rt_real_id(id), status, options, usage));
+}
+
+pid_t waitpid(pid_t id, int* status, int options) {
+  return wait4(id, status, options, NULL);
+}
+
+pid_t wait3(int* status, int options, struct rusage* usage) {
+  return wait4(-1, status, options, usage);
+}
+
+pid_t wait(int* status) {
+  return wait4(-1, status, 0, NULL);
+}
+
+int waitid(idtype_t type, id_t id, siginfo_t* information, int options) {
+  RT_STATE static int (*original)(idtype_t, id_t, siginfo_t*, int);
+  if (original == NULL) original = (int (*)(idtype_t, id_t, siginfo_t*, int))rt_real("waitid");
+  if (type == P_PID || type == P_PGID) id = (id_t)rt_real_id((pid_t)id);
+  const int result = original(type, id, information, options);
+  if (result == 0 && information != NULL) information->si_pid = rt_child_of(information->si_pid);
+  return result;
 }
 
 pid_t getsid(pid_t id) {
-  return (pid_t)with_errno(RT_SYS1(SYS_getsid, real(id)));
+  return (pid_t)with_errno(RT_SYS1(SYS_getsid, rt_real_id(id)));
 }
 
 /* ---- processors: where a thread runs makes no difference, since one runs at a time */

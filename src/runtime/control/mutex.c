@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "abi/event_part.h"
 #include "runtime/control/sync.h"
 
 enum {
@@ -102,6 +103,11 @@ int rt_mutex_release(pthread_mutex_t* m, uint32_t owner, bool for_wait) {
   return 0;
 }
 
+bool rt_mutex_lost(const void* mutex) {
+  const pthread_mutex_t* m = mutex;
+  return is_valid(m) && (m->__data.__kind & ROBUST) != 0 && m->__data.__owner == NOT_RECOVERABLE;
+}
+
 struct rt_thread* rt_mutex_holder(const void* mutex) {
   return rt_owning_thread(holder_of(mutex));
 }
@@ -135,12 +141,18 @@ int pthread_mutex_destroy(pthread_mutex_t* m) {
   return rt_done(self, 0);
 }
 
+static struct rt_thread* begin(enum heddle_sync_kind kind, const pthread_mutex_t* m) {
+  struct rt_thread* self = rt_begin(kind, m);
+  if (self != NULL && is_valid(m) && (m->__data.__kind & ROBUST) != 0) self->op.size = HEDDLE_PART_robust;
+  return self;
+}
+
 static bool lock_ready(const struct rt_thread* self) {
   return self->timed_out || rt_mutex_claimable(self->op.object, rt_owner(self));
 }
 
 int pthread_mutex_lock(pthread_mutex_t* m) {
-  struct rt_thread* self = rt_begin(HEDDLE_SYNC_mutex_lock, m);
+  struct rt_thread* self = begin(HEDDLE_SYNC_mutex_lock, m);
   if (self != NULL) self->op.ready = lock_ready;
   rt_go(self);
   const int result = rt_mutex_claim(m, rt_owner(self), RT_MUTEX_LOCK);
@@ -149,7 +161,7 @@ int pthread_mutex_lock(pthread_mutex_t* m) {
 }
 
 int pthread_mutex_trylock(pthread_mutex_t* m) {
-  struct rt_thread* self = rt_begin(HEDDLE_SYNC_mutex_trylock, m);
+  struct rt_thread* self = begin(HEDDLE_SYNC_mutex_trylock, m);
   rt_go(self);
   const int result = rt_mutex_claim(m, rt_owner(self), RT_MUTEX_TRY);
   return result == 0 || result == EOWNERDEAD ? rt_done(self, result) : rt_refused(self, result);
@@ -160,7 +172,7 @@ int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const struct ti
   /* Looked at only when the mutex is not free. Mostly, a time before the epoch is over whatever its
    * nanoseconds. */
   const bool valid = rt_valid_timespec(time) || (time->tv_sec < 0 && (m->__data.__kind & ROBUST) == 0);
-  struct rt_thread* self = rt_begin(HEDDLE_SYNC_mutex_timedlock, m);
+  struct rt_thread* self = begin(HEDDLE_SYNC_mutex_timedlock, m);
   if (self != NULL && valid) {
     self->op.ready = lock_ready;
     rt_until(self, clock, time);
@@ -177,7 +189,7 @@ int pthread_mutex_timedlock(pthread_mutex_t* m, const struct timespec* time) {
 }
 
 int pthread_mutex_unlock(pthread_mutex_t* m) {
-  struct rt_thread* self = rt_begin(HEDDLE_SYNC_mutex_unlock, m);
+  struct rt_thread* self = begin(HEDDLE_SYNC_mutex_unlock, m);
   rt_go(self);
   const int result = rt_mutex_release(m, rt_owner(self), false);
   return result != EPERM && result != EINVAL ? rt_done(self, result) : rt_refused(self, result);

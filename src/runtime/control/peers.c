@@ -2,9 +2,10 @@
  *
  * When a thread waits for a pipe or socket whose other end this process holds too, only its own threads can end
  * the wait: if none of them goes on, that is a deadlock, and a schedule that runs the thread now has diverged.
- * Waiting in earnest is for what somebody outside may send.
+ * Waiting in earnest is for what somebody outside may send: also a child, which may hold any end that was open
+ * when it was forked.
  *
- * Known hole: an end that was handed to a child (fork, SCM_RIGHTS) counts as held by this process only.
+ * Known hole: an end that was handed to another process (SCM_RIGHTS) counts as held by this process only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,6 +78,7 @@ static bool is_event_counter(int file) {
 bool rt_peer_is_inside(int file, short events) {
   struct stat status;
   if (file < 0 || RT_SYS2(SYS_fstat, file, &status) != 0) return true; /* nobody will ever end this wait */
+  if (rt_has_children()) return false;
   if (S_ISFIFO(status.st_mode)) return pipe_is_inside(&status, events);
   if (S_ISSOCK(status.st_mode)) return socket_is_inside(file);
   return is_event_counter(file);

@@ -618,8 +618,9 @@ static void check_object(const struct rt_op* op) {
 struct rt_thread* rt_sync(enum heddle_sync_kind kind, const void* object) {
   struct rt_thread* self = rt.current;
   if (rt.active && rt_signal_pending(self)) rt_deliver_signals(self);
+  const bool cancellable = self->cancel_state == PTHREAD_CANCEL_ENABLE && !self->unwinding;
   self->op = (struct rt_op){.kind = (uint16_t)(HEDDLE_EVENT_sync + kind),
-                            .order = HEDDLE_ORDER_plain,
+                            .order = cancellable ? HEDDLE_SYNC_cancellable : HEDDLE_SYNC_not_cancellable,
                             .site = heddle_control_site,
                             .object = object};
   self->timed_out = self->woken = false;

@@ -175,7 +175,7 @@ int sigqueue(pid_t id, int number, const union sigval value) {
   if (number < 0 || number > 64) return failed(EINVAL);
   if (rt.forked || id != getpid()) {
     int (*real)(pid_t, int, union sigval) = (int (*)(pid_t, int, union sigval))rt_real("sigqueue");
-    return real(id, number, value);
+    return real(rt_real_id(id), number, value);
   }
   if (!rt.active || number == 0) return kill(id, number);
   const siginfo_t information = with_value(number, value);
@@ -185,6 +185,7 @@ int sigqueue(pid_t id, int number, const union sigval value) {
 /* In a handler of the kernel: between any two instructions, of the runtime too. */
 void rt_signal_arrived(int number, const siginfo_t* information) {
   from_outside[number] = *information;
+  if (number == SIGCHLD) from_outside[number].si_pid = rt_child_of(information->si_pid);
   rt_set_pending(receiver(number), bit(number));
 }
 
@@ -224,7 +225,21 @@ static bool signal_there(const struct rt_thread* self) {
          rt_cancel_pending(self);
 }
 
+/* A forked child is not under control, and its handlers run at once: a wait ends when one has run since the
+ * last wait, which may have been just before this one. */
+static bool wait_in_child(const struct timespec* limit) {
+  static uint32_t seen;
+  const struct timespec moment = {.tv_nsec = 1000000};
+  uint64_t left =
+      limit != NULL ? (uint64_t)limit->tv_sec * 1000 + (uint64_t)limit->tv_nsec / 1000000 : UINT64_MAX;
+  while (rt_handled_in_child == seen && left-- > 0) RT_SYS2(SYS_nanosleep, &moment, NULL);
+  const bool handled = rt_handled_in_child != seen;
+  seen = rt_handled_in_child;
+  return handled;
+}
+
 static int wait_for_signal(uint64_t awaited, const struct timespec* limit, siginfo_t* information) {
+  if (rt.forked) return failed(wait_in_child(limit) ? EINTR : EAGAIN);
   if (!rt.active) rt_unsupported("waiting for a signal before main()");
   struct rt_thread* self = rt.current;
   rt_cancellation_point(self);

@@ -14,6 +14,7 @@
 #include <threads.h>
 #include <unwind.h>
 
+#include "abi/event_part.h"
 #include "runtime/control/control.h"
 #include "runtime/control/switching.h"
 
@@ -58,6 +59,7 @@ static void finish_thread(struct rt_thread* self) {
   rt_run_key_destructors(self);
   rt_sync(HEDDLE_SYNC_thread_end, NULL);
   rt_perform(self);
+  rt_keep_value(self, 0);
   rt_leave(self);
 }
 
@@ -173,7 +175,7 @@ static int create(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
   thread->start_c11 = start_c11;
   thread->argument = argument;
   thread->op = (struct rt_op){.kind = HEDDLE_EVENT_sync + HEDDLE_SYNC_thread_begin,
-                              .order = HEDDLE_ORDER_plain,
+                              .order = HEDDLE_SYNC_cancellable,
                               .site = heddle_control_site};
   rt_note_start(thread, (uint64_t)(start != NULL ? (uintptr_t)start : (uintptr_t)start_c11));
   rt_start_on_slot(thread);
@@ -227,13 +229,15 @@ static int join(enum heddle_sync_kind kind, pthread_t handle, void** result, boo
   if (deadline != NULL && !rt_valid_timespec(deadline)) return EINVAL;
   rt_sync(kind, (const void*)(uintptr_t)handle);
   self->op.second = target;
+  if (result != NULL) self->op.size = HEDDLE_PART_result;
   self->op.timed = deadline != NULL;
   if (deadline != NULL) self->op.deadline = rt_deadline(clock, deadline);
   self->op.ready = try ? NULL : target_finished;
   rt_perform(self);
-  if (target->state != RT_FINISHED) {
-    if (!try) rt_cancellation_point(self);
+  if (target->state != RT_FINISHED || self->timed_out) {
     rt_unchanged(self);
+    if (!try && rt_cancel_pending(self)) rt_result(self, ECANCELED);
+    if (!try) rt_cancellation_point(self);
     return rt_result(self, try ? EBUSY : ETIMEDOUT);
   }
   if (target->joined) return rt_result(self, EINVAL);
@@ -261,7 +265,7 @@ int pthread_clockjoin_np(pthread_t handle, void** result, clockid_t clock, const
 
 int thrd_join(thrd_t handle, int* result) {
   void* value = NULL;
-  const int error = pthread_join(handle, &value);
+  const int error = pthread_join(handle, result != NULL ? &value : NULL);
   if (error == 0 && result != NULL) *result = (int)(intptr_t)value;
   return c11_result(error);
 }
@@ -294,6 +298,7 @@ void rt_cancellation_point(struct rt_thread* self) {
 int pthread_cancel(pthread_t handle) {
   if (!rt.active) return ESRCH;
   struct rt_thread* self = rt_sync(HEDDLE_SYNC_thread_cancel, (const void*)(uintptr_t)handle);
+  self->op.second = rt_thread_of(handle);
   rt_perform(self);
   struct rt_thread* target = rt_thread_of(handle);
   if (target == NULL) return rt_result(self, ESRCH);

@@ -42,6 +42,7 @@ struct rt_fl_shared {
   int (*start_c11)(void*);
   void* argument;
   uint64_t place; /* next free byte for mappings */
+  uint32_t rests; /* it accesses nothing until it has said otherwise, with a fence */
 };
 
 /* A range that the next event touches. */
@@ -75,8 +76,9 @@ struct rt_fl_local {
   /* the event under way, if it works under locks */
   struct rt_fl_range ranges[FL_RANGES];
   uint32_t range_count, held_count;
-  bool open, direct;
-  uint64_t* after; /* words for when it is done */
+  bool recycles;     /* it makes its words new ones */
+  bool open, inside; /* inside: an access that was met while another event is open */
+  uint64_t* after;   /* words for when it is done */
   uint64_t after_room;
   struct rt_fl_run runs[FL_RUNS];
   uint32_t oldest_run;
@@ -136,21 +138,27 @@ static inline uint64_t rt_fl_number(void) {
   return heddle_flow_self->status >> HEDDLE_FLOW_STATE_BITS;
 }
 
+/* The last event that a thread with this status has performed. */
+static inline uint64_t rt_fl_done_of(uint64_t status) {
+  const uint64_t state = status & 3;
+  return (status >> HEDDLE_FLOW_STATE_BITS) - (state == HEDDLE_FLOW_direct || state == HEDDLE_FLOW_waiting);
+}
+
 /* ---- shadow.c */
 void rt_fl_shadow_init(void);
 /* One event that changes the object; what it is about happens between these. */
 void rt_fl_begin_object(const void* object);
 void rt_fl_end_event(void);
-static inline void rt_fl_object_event(const void* object) {
-  rt_fl_begin_object(object);
-  rt_fl_end_event();
-}
+void rt_fl_object_event(const void* object);
 void rt_fl_empty_event(void);
 void rt_fl_abandon_event(void); /* it met a fault: it is over */
+void rt_fl_rest(bool rests);
 /* One event that comes after an event of another thread. */
 void rt_fl_event_after(uint32_t slot, uint64_t number);
 void rt_fl_clear_event(void* at, uint64_t size);
-void rt_fl_write_event(void* to, const void* from, uint64_t size); /* a copy into memory of the program */
+void rt_fl_copy_event(void* to, const void* from, uint64_t size);
+void rt_fl_free_event(void* block, uint64_t size, const void* link); /* the link is copied to its beginning */
+void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy into memory of the program */
 
 /* ---- stream.c */
 bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread);
@@ -201,6 +209,7 @@ void rt_fl_run_handlers(void);
 /* Around what may wait long: handlers run at once. A replay does not wait: what ran then runs at the beginning.
  */
 void rt_fl_begin_wait(void);
+void rt_fl_wait_on(void); /* it turns out behind rt_fl_run_handlers that we wait */
 void rt_fl_end_wait(void);
 bool rt_fl_handlers_due(uint64_t counted); /* before an event; 1: it has been counted */
 void rt_fl_handlers_before_event(void);

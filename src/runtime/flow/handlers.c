@@ -67,12 +67,14 @@ static void run(int number, handler_function handler, siginfo_t* information, vo
   local->handlers = &this;
   local->depth = 0;
   local->waits = false;
+  rt_fl_rest(false);
   const int error = errno;
   handler(number, information, context);
   errno = error;
   local->handlers = this.below;
   local->depth = this.depth;
   local->waits = this.waits;
+  if (this.waits) rt_fl_rest(true);
   rt_fl_stack = this.stack;
   ++local->place; /* what it did is behind us */
 }
@@ -169,13 +171,22 @@ void rt_fl_run_handlers(void) {
 void rt_fl_begin_wait(void) {
   if (!rt_fl_active() || rt_fl_local->open) return;
   ++rt_fl_local->place;
+  rt_fl_wait_on();
+}
+
+void rt_fl_wait_on(void) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
   __atomic_store_n(&rt_fl_local->waits, rt_fl.mode == FL_RECORD, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   run_all(false);
+  if (rt_fl.mode == FL_RECORD) rt_fl_rest(true);
 }
 
 void rt_fl_end_wait(void) {
-  if (rt_fl_local != NULL) __atomic_store_n(&rt_fl_local->waits, false, __ATOMIC_RELAXED);
+  if (rt_fl_local == NULL) return;
+  __atomic_store_n(&rt_fl_local->waits, false, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  rt_fl_rest(false);
 }
 
 bool rt_fl_handlers_due(uint64_t counted) {

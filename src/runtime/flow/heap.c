@@ -20,7 +20,8 @@ struct head {
 #define MAGIC 0x70616568656c6468ull
 #define FREED 0x6565726665686468ull
 #define SMALL_STEP 16
-#define SMALL_CLASSES 64 /* up to 1024 bytes */
+#define SMALL_CLASSES 64     /* up to 1024 bytes */
+#define RECYCLED (64 * 1024) /* larger blocks are taken over as they are used */
 
 /* Eight classes for each doubling. */
 static uint32_t class_of(uint64_t size) {
@@ -132,8 +133,9 @@ void rt_do_free(void* block) {
   head_of(block)->magic = head->magic = FREED;
   struct rt_fl_local* const local =
       (uint64_t)(uintptr_t)begin >= rt_fl_slot_base(COMMON) ? lock_common() : lock_heap();
-  /* Somebody may still read there: an event like any other. */
-  rt_fl_write_event(begin, &local->free[head->size_class], sizeof(void*));
+  /* Somebody may still access it: an event like any other. */
+  const uint64_t size = size_of(head->size_class);
+  rt_fl_free_event(begin, size <= RECYCLED ? size : sizeof(void*), &local->free[head->size_class]);
   local->free[head->size_class] = begin;
   unlock_heap(local);
 }
@@ -151,7 +153,7 @@ void* rt_do_realloc(void* block, size_t size) {
   if (size != 0 && size <= have && size >= have / 2) return block;
   void* const other = malloc(size);
   if (other == NULL) return NULL;
-  memcpy(other, block, have < size ? have : size);
+  rt_fl_copy_event(other, block, have < size ? have : size);
   free(block);
   return other;
 }

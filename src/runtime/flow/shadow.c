@@ -31,6 +31,7 @@
 #define SETTLED 200 /* so many accesses of one thread in a row make it owned again */
 #define LONGEST_RUN (1u << 13)
 #define NEAR 16
+#define FEW 16
 
 static const uint64_t nothing_seen[HEDDLE_FLOW_SLOTS];
 struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull, .seen = nothing_seen};
@@ -55,7 +56,10 @@ void rt_fl_shadow_init(void) {
     if (at != (long)shadows[i].from) rt_no_memory();
     RT_SYS3(SYS_madvise, at, shadows[i].size, MADV_DONTDUMP);
   }
-  RT_SYS3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  if (RT_SYS3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) return;
+  static const char text[] = "heddle: flow recording needs the system call membarrier (Linux 4.14)\n";
+  RT_SYS3(SYS_write, 2, text, sizeof text - 1);
+  for (;;) RT_SYS1(SYS_exit_group, 70);
 }
 
 /* ---- words */
@@ -63,13 +67,20 @@ static inline uint64_t* word_of(uint64_t address) {
   return (uint64_t*)((address & ~7ull) ^ HEDDLE_FLOW_SHADOW);
 }
 static inline uint64_t kind_of(uint64_t word) {
-  return word >> 61;
+  return word & ((1u << HEDDLE_FLOW_SLOT_AT) - 1);
 }
 static inline uint32_t slot_of(uint64_t word) {
-  return word >> 8 & (HEDDLE_FLOW_SLOTS - 1);
+  return word >> HEDDLE_FLOW_SLOT_AT & (HEDDLE_FLOW_SLOTS - 1);
 }
 static inline uint64_t number_of(uint64_t word) {
-  return word >> 18 & ((1ull << 43) - 1);
+  return word >> HEDDLE_FLOW_NUMBER_AT & ((1ull << HEDDLE_FLOW_NUMBER_BITS) - 1);
+}
+static inline uint64_t hands_of(uint64_t word) {
+  return word >> HEDDLE_FLOW_HANDS_AT;
+}
+static inline uint64_t with_hands_of(uint64_t word, uint64_t other) {
+  const uint64_t hands = 0xffull << HEDDLE_FLOW_HANDS_AT;
+  return (word & ~hands) | (other & hands);
 }
 static inline bool has_shadow(uint64_t address) {
   const uint64_t top = address >> 40;
@@ -124,7 +135,7 @@ static void store(void* at, uint32_t size, uint64_t value) {
 /* ---- other threads */
 static void barrier(void) {
   ++heddle_flow_self->barriers;
-  RT_SYS3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  while (RT_SYS3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) RT_SYS0(SYS_sched_yield);
 }
 
 /* Behind a barrier: the last event that the thread has done, of those that can have accessed what we have
@@ -136,7 +147,7 @@ static uint64_t last_done(const struct heddle_flow_thread* other) {
     relax(tries);
     status = LOAD(&other->status);
   }
-  return (status >> 2) - ((status & 3) != HEDDLE_FLOW_done ? 1 : 0);
+  return rt_fl_done_of(status);
 }
 
 static void after_event(uint32_t slot, uint64_t number) {
@@ -160,8 +171,8 @@ static bool is_known(uint64_t word) { /* of kind read */
 }
 
 /* ---- locking */
-static inline uint64_t my_word(enum heddle_flow_kind kind, uint64_t number, uint64_t low) {
-  return HEDDLE_FLOW_WORD(kind, rt_fl_local->slot, number, low);
+static inline uint64_t my_word(enum heddle_flow_kind kind, uint64_t number, uint64_t hands) {
+  return HEDDLE_FLOW_WORD(kind, rt_fl_local->slot, number, hands);
 }
 
 /* What the word was. */
@@ -197,7 +208,7 @@ static uint64_t load_linked(const void* at, uint32_t size) {
       if (LOAD(word) == before) {
         set_state(HEDDLE_FLOW_waiting);
         rt_fl_note_version(HEDDLE_FLOW_link, granule_of(word), slot_of(before), number_of(before));
-        set_state(HEDDLE_FLOW_done);
+        set_state(HEDDLE_FLOW_unmixed);
         return value;
       }
     }
@@ -205,27 +216,32 @@ static uint64_t load_linked(const void* at, uint32_t size) {
   }
 }
 
-static uint64_t changed_hands(uint64_t word) {
-  const uint64_t low = word & 0xff;
+/* Taking over costs a barrier, however many granules it is for: few at a time are sooner contended. */
+static uint64_t changed_hands(uint64_t word, bool few) {
+  const uint64_t hands = hands_of(word) + (few ? OFTEN / 2 : 1);
   ++heddle_flow_self->handed_over;
-  return low < OFTEN ? low + 1 : low;
+  return hands < OFTEN ? hands : OFTEN;
+}
+
+static uint64_t my_new_word(uint64_t hands) {
+  return hands < OFTEN ? my_word(HEDDLE_FLOW_owned, 0, hands)
+                       : my_word(HEDDLE_FLOW_contended, rt_fl_number(), OFTEN);
 }
 
 /* Edges to this event because of a word that is locked now, and what the word is to be behind the event. */
-static uint64_t take(const uint64_t* word, uint64_t before, bool writes) {
+static uint64_t take(const uint64_t* word, uint64_t before, bool writes, bool few) {
   if (rt_fl.baseline == HEDDLE_FLOW_stride) return next_version(word, before);
-  const uint64_t number = rt_fl_number(), low = before & 0xff;
+  const uint64_t number = rt_fl_number(), hands = hands_of(before);
   switch (kind_of(before)) {
     case HEDDLE_FLOW_untouched:
       return rt_fl.sequences ? my_word(HEDDLE_FLOW_owned, 0, 0) : my_word(HEDDLE_FLOW_contended, number, 0);
     case HEDDLE_FLOW_owned: {
       const uint32_t owner = slot_of(before);
       if (owner == rt_fl_local->slot) return before;
-      const uint64_t last = last_done(rt_fl.threads[owner].head), hands = changed_hands(before);
+      const uint64_t last = last_done(rt_fl.threads[owner].head), more = changed_hands(before, few);
       after_event(owner, last);
-      if (hands >= OFTEN) return my_word(HEDDLE_FLOW_contended, number, hands);
-      return writes ? my_word(HEDDLE_FLOW_owned, 0, hands)
-                    : HEDDLE_FLOW_WORD(HEDDLE_FLOW_read, owner, last, hands);
+      return writes || more >= OFTEN ? my_new_word(more)
+                                     : HEDDLE_FLOW_WORD(HEDDLE_FLOW_read, owner, last, more);
     }
     case HEDDLE_FLOW_read:
       if (!writes) {
@@ -233,20 +249,42 @@ static uint64_t take(const uint64_t* word, uint64_t before, bool writes) {
         return before;
       }
       after_all_threads();
-      return low + 1 < OFTEN ? my_word(HEDDLE_FLOW_owned, 0, changed_hands(before))
-                             : my_word(HEDDLE_FLOW_contended, number, low);
+      return my_new_word(changed_hands(before, few));
     default:
       after_event(slot_of(before), number_of(before));
       if (!rt_fl.sequences || slot_of(before) != rt_fl_local->slot)
         return my_word(HEDDLE_FLOW_contended, number, OFTEN);
-      if (low < OFTEN + SETTLED) return my_word(HEDDLE_FLOW_contended, number, low + 1);
+      if (hands < OFTEN + SETTLED) return my_word(HEDDLE_FLOW_contended, number, hands + 1);
       return my_word(HEDDLE_FLOW_owned, 0, OFTEN - 1);
   }
 }
 
-static bool needs_barrier(uint64_t before, bool writes) {
+/* Whether others may access what we have locked without looking at the lock. */
+static bool is_taken_over(uint64_t before, bool writes) {
   return (kind_of(before) == HEDDLE_FLOW_owned && slot_of(before) != rt_fl_local->slot) ||
          (kind_of(before) == HEDDLE_FLOW_read && writes);
+}
+
+/* ---- threads that rest, in a call that waits: a fence before and one behind tell as much as a barrier, which
+ * is dear. Who has locked a word and then finds its owner resting knows that the owner will see the lock. */
+void rt_fl_rest(bool rests) {
+  STORE(&rt_fl.threads[rt_fl_local->slot].rests, rests);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static bool is_awake(uint32_t slot) {
+  return slot != rt_fl_local->slot && LOAD(&rt_fl.threads[slot].head) != NULL &&
+         !LOAD(&rt_fl.threads[slot].rests);
+}
+
+/* The word has been locked. */
+static bool needs_barrier(uint64_t before, bool writes) {
+  if (!is_taken_over(before, writes)) return false;
+  if (kind_of(before) == HEDDLE_FLOW_owned) return is_awake(slot_of(before));
+  const uint32_t count = LOAD(&rt_fl.slots);
+  for (uint32_t slot = 0; slot < count; ++slot)
+    if (is_awake(slot)) return true;
+  return false;
 }
 
 /* ---- runs. A thread that goes through an array would take over one granule after the other, each with a
@@ -286,9 +324,9 @@ static struct locked_run lock_run(uint64_t* word, uint64_t before) {
   const bool untouched = kind_of(before) == HEDDLE_FLOW_untouched;
   uint64_t* at = word + out.step;
   for (uint32_t i = 1; i < run->length && same_block(at, word); ++i, at += out.step) {
-    const uint64_t now = LOAD(at), low = now & 0xff;
-    if (now >> HEDDLE_FLOW_LOW_BITS != before >> HEDDLE_FLOW_LOW_BITS || low + 1 >= OFTEN) break;
-    if (!exchange(at, now, my_word(untouched ? HEDDLE_FLOW_owned : HEDDLE_FLOW_locked, 0, low))) break;
+    const uint64_t now = LOAD(at), hands = hands_of(now);
+    if (with_hands_of(now, before) != before || hands + 1 >= OFTEN) break;
+    if (!exchange(at, now, my_word(untouched ? HEDDLE_FLOW_owned : HEDDLE_FLOW_locked, 0, hands))) break;
     if (!untouched) ++out.length;
   }
   run->begin = out.step > 0 ? word : at + 1;
@@ -298,14 +336,16 @@ static struct locked_run lock_run(uint64_t* word, uint64_t before) {
 
 static void unlock_run(struct locked_run run, uint64_t after) {
   for (uint64_t* at = run.word + run.step; run.length != 0; --run.length, at += run.step)
-    STORE(at, (after & ~0xffull) | (*at & 0xff));
+    STORE(at, with_hands_of(after, *at));
 }
 
 /* ---- accesses inside one granule */
-/* May the granule be accessed as it is? With the state direct. */
+/* May the granule be accessed as it is? With the state direct. What all may read needs no more than an edge. */
 static inline bool is_mine(uint64_t word, bool writes) {
-  return word >> HEDDLE_FLOW_LOW_BITS == heddle_flow_self->tag ||
-         (!writes && kind_of(word) == HEDDLE_FLOW_read && is_known(word));
+  if ((uint32_t)word == (uint32_t)heddle_flow_self->tag) return true;
+  if (writes || kind_of(word) != HEDDLE_FLOW_read) return false;
+  if (!is_known(word)) after_event(slot_of(word), number_of(word));
+  return true;
 }
 
 /* The address may be bad: the fault is to come before anything is locked. When a handler has mended it and had
@@ -331,19 +371,24 @@ static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t va
   set_state(HEDDLE_FLOW_waiting);
   touch(at, writes);
   const uint64_t before = lock_word(word);
-  const bool owned = needs_barrier(before, writes);
+  const bool owned = is_taken_over(before, writes);
   struct locked_run run = {.length = 0};
-  if (rt_fl.sequences && (owned || before == 0) && (before & 0xff) + 1 < OFTEN) run = lock_run(word, before);
-  if (owned) barrier();
-  const uint64_t after = take(word, before, writes);
+  if (rt_fl.sequences && (owned || before == 0) && hands_of(before) + 1 < OFTEN) run = lock_run(word, before);
+  if (needs_barrier(before, writes)) barrier();
+  const uint64_t after = take(word, before, writes, run.length < FEW);
   if (writes)
     store(at, size, value);
   else
     value = load(at, size);
-  set_state(HEDDLE_FLOW_done);
+  set_state(HEDDLE_FLOW_unmixed);
   STORE(word, after);
   unlock_run(run, after);
   return value;
+}
+
+static void performed(void) { /* in a replay */
+  set_state(HEDDLE_FLOW_unmixed);
+  rt_fl_turn_done();
 }
 
 static uint64_t load_event(const void* at, uint32_t size) {
@@ -351,7 +396,7 @@ static uint64_t load_event(const void* at, uint32_t size) {
     rt_fl_turn();
     touch((void*)(uintptr_t)at, false);
     const uint64_t value = load(at, size);
-    rt_fl_turn_done();
+    performed();
     return value;
   }
   if (!has_shadow((uint64_t)(uintptr_t)at)) return load(at, size);
@@ -363,7 +408,7 @@ static void store_event(void* at, uint32_t size, uint64_t value) {
     rt_fl_turn();
     touch(at, true);
     store(at, size, value);
-    rt_fl_turn_done();
+    performed();
   } else if (!has_shadow((uint64_t)(uintptr_t)at)) {
     store(at, size, value);
   } else {
@@ -462,10 +507,23 @@ static void sort_ranges(struct rt_fl_local* local) { /* few */
     }
 }
 
+/* Nearly always all of them are owned: that is looked at first, some at a time. */
+static bool range_mine(const struct rt_fl_range* range) {
+  const uint64_t* word = word_of(range->begin);
+  const uint64_t* const end = word + (range->end - range->begin) / 8;
+  const uint64_t mine = heddle_flow_self->tag;
+  for (; end - word >= 4; word += 4)
+    if ((uint32_t)((LOAD(word) ^ mine) | (LOAD(word + 1) ^ mine) | (LOAD(word + 2) ^ mine) |
+                   (LOAD(word + 3) ^ mine)) != 0)
+      break;
+  for (; word != end; ++word)
+    if (!is_mine(LOAD(word), range->writes)) return false;
+  return true;
+}
+
 static bool all_mine(const struct rt_fl_local* local) {
   for (uint32_t i = 0; i < local->range_count; ++i)
-    for (uint64_t at = local->ranges[i].begin; at < local->ranges[i].end; at += 8)
-      if (!is_mine(LOAD(word_of(at)), local->ranges[i].writes)) return false;
+    if (!range_mine(&local->ranges[i])) return false;
   return true;
 }
 
@@ -486,21 +544,30 @@ static void make_room(struct rt_fl_local* local) {
 static void lock_ranges(struct rt_fl_local* local) {
   make_room(local);
   uint64_t count = 0;
-  bool needed = false;
   for (uint32_t i = 0; i < local->range_count; ++i) {
     const struct rt_fl_range* const range = &local->ranges[i];
-    for (uint64_t at = range->begin; at < range->end; at += 8) {
-      const uint64_t before = local->after[count++] = lock_word(word_of(at));
-      needed |= needs_barrier(before, true);
-    }
+    for (uint64_t at = range->begin; at < range->end; at += 8) local->after[count++] = lock_word(word_of(at));
+  }
+  const uint64_t words = count;
+  bool needed = false;
+  count = 0;
+  for (uint32_t i = 0; i < local->range_count; ++i) {
+    uint64_t last = 0; /* neighbours are mostly alike */
+    for (uint64_t at = local->ranges[i].begin; at < local->ranges[i].end; at += 8, ++count)
+      if (!needed && local->after[count] != last)
+        needed = needs_barrier(last = local->after[count], local->ranges[i].writes);
   }
   if (needed) barrier();
   count = 0;
   for (uint32_t i = 0; i < local->range_count; ++i) {
     const struct rt_fl_range* const range = &local->ranges[i];
     for (uint64_t at = range->begin; at < range->end; at += 8, ++count)
-      if (kind_of(local->after[count]) != HEDDLE_FLOW_locked)
-        local->after[count] = take(word_of(at), local->after[count], range->writes);
+      if (kind_of(local->after[count]) != HEDDLE_FLOW_locked) {
+        const uint64_t before = local->after[count], hands = hands_of(before);
+        local->after[count] = take(word_of(at), before, range->writes, words < FEW);
+        if (local->recycles && rt_fl.sequences)
+          local->after[count] = my_word(HEDDLE_FLOW_owned, 0, hands < OFTEN ? hands : OFTEN - 1);
+      }
   }
 }
 
@@ -521,12 +588,9 @@ static void join_ranges(struct rt_fl_local* local) {
         local->ranges[i].writes = true;
 }
 
-static void begin_event(void) {
-  if (!rt_fl_active() || rt_fl_local->open) return;
-  struct rt_fl_local* const local = rt_fl_local;
-  struct heddle_flow_thread* const self = heddle_flow_self;
+/* It has been counted: the state is direct. */
+static void open_event(struct rt_fl_local* local) {
   local->open = true;
-  STORE(&self->status, self->status + 4 + HEDDLE_FLOW_direct);
   if (rt_fl.mode == FL_REPLAY) {
     rt_fl_turn();
     return;
@@ -538,24 +602,35 @@ static void begin_event(void) {
   lock_ranges(local);
 }
 
-static void end_event(void) {
+static void begin_event(void) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  STORE(&heddle_flow_self->status, heddle_flow_self->status + 4 + HEDDLE_FLOW_direct);
+  open_event(rt_fl_local);
+}
+
+static void end_event_in(enum heddle_flow_state state) {
   if (!rt_fl_active() || !rt_fl_local->open) return;
   struct rt_fl_local* const local = rt_fl_local;
   const bool locked = (heddle_flow_self->status & 3) == HEDDLE_FLOW_waiting;
+  set_state(state);
   if (rt_fl.mode == FL_REPLAY) rt_fl_turn_done();
-  set_state(HEDDLE_FLOW_done);
   if (locked && rt_fl.mode == FL_RECORD) unlock_ranges(local);
   local->range_count = 0;
   local->open = false;
+}
+
+static void end_event(void) {
+  end_event_in(HEDDLE_FLOW_done);
 }
 
 void rt_fl_abandon_event(void) {
   if (rt_fl_local->depth != 0) return;
   if (rt_fl_local->open) {
     end_event();
-  } else if ((heddle_flow_self->status & 3) != HEDDLE_FLOW_done) {
-    if (rt_fl.mode == FL_REPLAY) rt_fl_turn_done();
+  } else {
+    const bool performed = rt_fl_done_of(heddle_flow_self->status) == rt_fl_number();
     set_state(HEDDLE_FLOW_done);
+    if (!performed && rt_fl.mode == FL_REPLAY) rt_fl_turn_done();
   }
   rt_fl_local->range_count = 0;
 }
@@ -571,6 +646,30 @@ void rt_fl_end_event(void) {
   end_event();
 }
 
+/* As between begin and end, in one: nothing happens inside. */
+void rt_fl_object_event(const void* object) {
+  const uint64_t at = (uint64_t)(uintptr_t)object;
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  if (rt_fl.mode == FL_REPLAY || !has_shadow(at)) {
+    rt_fl_begin_object(object);
+    end_event();
+    return;
+  }
+  struct heddle_flow_thread* const self = heddle_flow_self;
+  uint64_t* const word = word_of(at);
+  STORE(&self->status, self->status + 4 + HEDDLE_FLOW_direct);
+  if (!is_mine(LOAD(word), true)) {
+    set_state(HEDDLE_FLOW_waiting);
+    const uint64_t before = lock_word(word);
+    if (needs_barrier(before, true)) barrier();
+    const uint64_t after = take(word, before, true, true);
+    set_state(HEDDLE_FLOW_done);
+    STORE(word, after);
+    return;
+  }
+  set_state(HEDDLE_FLOW_done);
+}
+
 void rt_fl_write_event(void* to, const void* from, uint64_t size) {
   const bool event = rt_fl_active() && !rt_fl_local->open && size != 0;
   if (event) {
@@ -579,7 +678,35 @@ void rt_fl_write_event(void* to, const void* from, uint64_t size) {
     begin_event();
   }
   memcpy(to, from, size);
-  if (event) heddle_flow_end();
+  if (event) end_event();
+}
+
+/* A block is freed: its memory begins a new life, and belongs to who will use it next. */
+void rt_fl_free_event(void* block, uint64_t size, const void* link) {
+  const bool event = rt_fl_active() && !rt_fl_local->open;
+  if (event) {
+    rt_fl_local->range_count = 0;
+    rt_fl_local->recycles = true;
+    add_range(block, size, true);
+    begin_event();
+  }
+  memcpy(block, link, sizeof(void*));
+  if (event) {
+    end_event();
+    rt_fl_local->recycles = false;
+  }
+}
+
+void rt_fl_copy_event(void* to, const void* from, uint64_t size) {
+  const bool event = rt_fl_active() && !rt_fl_local->open && size != 0;
+  if (event) {
+    rt_fl_local->range_count = 0;
+    add_range(to, size, true);
+    add_range(from, size, false);
+    begin_event();
+  }
+  memcpy(to, from, size);
+  if (event) end_event();
 }
 
 void rt_fl_clear_event(void* at, uint64_t size) {
@@ -590,7 +717,7 @@ void rt_fl_clear_event(void* at, uint64_t size) {
     begin_event();
   }
   memset(at, 0, size);
-  if (event) heddle_flow_end();
+  if (event) end_event();
 }
 
 void rt_fl_event_after(uint32_t slot, uint64_t number) {
@@ -628,5 +755,36 @@ RT_FL_ENTRY(heddle_flow_end);
 uint64_t rt_do_heddle_flow_end(void);
 uint64_t rt_do_heddle_flow_end(void) {
   end_event();
+  return 0;
+}
+
+/* ---- loads and stores that instrumented code has looked at and counted, as small ones are */
+RT_FL_KEEPING(heddle_flow_begin_wide);
+uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what, const void* from);
+uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what, const void* from) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (!rt_fl_active()) return 0;
+  void* const stack = rt_fl_stack;
+  rt_fl_stack = NULL;
+  handlers_before_access();
+  local->inside = local->open;
+  if (!local->open) {
+    local->range_count = 0;
+    const uint64_t size = what & (HEDDLE_FLOW_WIDE_WRITES - 1);
+    add_range(at, size, (what & HEDDLE_FLOW_WIDE_WRITES) != 0);
+    if (from != NULL) add_range(from, size, false);
+    open_event(local);
+    rt_fl_name((uint32_t)(what >> 8), HEDDLE_FLOW_name_access);
+  }
+  rt_fl_stack = stack;
+  return 0;
+}
+
+RT_FL_KEEPING(heddle_flow_end_part);
+uint64_t rt_do_heddle_flow_end_part(void);
+uint64_t rt_do_heddle_flow_end_part(void) {
+  if (!rt_fl_active()) return 0;
+  if (!rt_fl_local->inside) end_event_in(HEDDLE_FLOW_unmixed);
+  rt_fl_local->inside = false;
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "runtime/flow/flow.h"
 
 #define WINDOW (1ull << 20)
+#define MUCH (16ull << 10)
 
 static bool failed(long result) {
   return result < 0 && result > -4096;
@@ -54,7 +55,7 @@ bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread
   struct heddle_flow_thread* const head = (struct heddle_flow_thread*)result;
   head->format = HEDDLE_FLOW_FORMAT;
   head->slot = local->slot;
-  local->tag = HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0) >> HEDDLE_FLOW_LOW_BITS;
+  local->tag = HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0);
   if (rt_fl.mode == FL_REPLAY || !rt_fl.sequences) local->tag = ~0ull; /* nothing is without a hook */
   head->tag = local->tag;
   local->seen[local->slot] = UINT64_MAX; /* its own */
@@ -73,7 +74,10 @@ void rt_fl_append(const void* data, uint64_t size) {
     if (local->next == local->end && !next_window(local)) return;
     uint64_t piece = (uint64_t)(local->end - local->next);
     if (piece > size) piece = size;
-    memcpy(local->next, from, piece);
+    /* The kernel fills pages faster than we do by touching them. */
+    const uint64_t at = HEDDLE_FLOW_PAGE + local->window_at + (uint64_t)(local->next - local->window);
+    if (piece < MUCH || RT_SYS4(SYS_pwrite64, local->file, from, piece, at) != (long)piece)
+      memcpy(local->next, from, piece);
     local->next += piece;
     from += piece;
     size -= piece;

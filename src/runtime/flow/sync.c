@@ -1,7 +1,7 @@
 /* Synchronisation: each operation is an event on its object (the ghost accesses of the paper, section 4.3),
- * placed so that the order of the events is that of the operations: behind what waits, around what lets others
- * go on. In a replay the order of events has been decided, and nobody waits: the real operations are left out,
- * their results given back. */
+ * placed so that the order of the events is that of the operations: behind what waits, before what lets others
+ * go on, around what does neither. In a replay the order of events has been decided, and nobody waits: the real
+ * operations are left out, their results given back. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -56,6 +56,22 @@ static int result(int real) {
     rt_fl_object_event((const void*)(uintptr_t)object); \
     return result(real);                                \
   }
+/* The same, where most do not wait: `try` says so. */
+#define ACQUIRES_SOON(name, try, parameters, object)      \
+  RT_FL_ENTRY(name);                                      \
+  int rt_do_##name parameters;                            \
+  int rt_do_##name parameters {                           \
+    TOUCH(object);                                        \
+    rt_fl_run_handlers();                                 \
+    int real = rt_fl_replaying() ? 0 : REAL(try, object); \
+    if (real == EBUSY) {                                  \
+      rt_fl_wait_on();                                    \
+      real = REAL(name, object);                          \
+      rt_fl_end_wait();                                   \
+    }                                                     \
+    rt_fl_object_event((const void*)(uintptr_t)object);   \
+    return result(real);                                  \
+  }
 /* Does not wait: happens inside the event. */
 #define CHANGES(name, parameters, object, ...)                        \
   RT_FL_ENTRY(name);                                                  \
@@ -66,6 +82,15 @@ static int result(int real) {
     const int real = rt_fl_replaying() ? 0 : REAL(name, __VA_ARGS__); \
     rt_fl_end_event();                                                \
     return result(real);                                              \
+  }
+/* Lets others go on, who have their events behind that: the event comes first, so that nobody waits for it. */
+#define RELEASES(name, parameters, object, ...)                     \
+  RT_FL_ENTRY(name);                                                \
+  int rt_do_##name parameters;                                      \
+  int rt_do_##name parameters {                                     \
+    TOUCH(object);                                                  \
+    rt_fl_object_event((const void*)(uintptr_t)object);             \
+    return result(rt_fl_replaying() ? 0 : REAL(name, __VA_ARGS__)); \
   }
 /* ---- cancellation: a thread that is cancelled while it waits leaves by its cleanup handlers, in a replay from
  * the same place. What it would have done behind the wait is done first. */
@@ -138,31 +163,31 @@ static void leave_if_cancelled(void) {
   }
 
 typedef const struct timespec* deadline;
-ACQUIRES(pthread_mutex_lock, (pthread_mutex_t * m), m, m)
+ACQUIRES_SOON(pthread_mutex_lock, pthread_mutex_trylock, (pthread_mutex_t * m), m)
 ACQUIRES(pthread_mutex_timedlock, (pthread_mutex_t * m, deadline t), m, m, t)
 ACQUIRES(pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t c, deadline t), m, m, c, t)
 CHANGES(pthread_mutex_trylock, (pthread_mutex_t * m), m, m)
-CHANGES(pthread_mutex_unlock, (pthread_mutex_t * m), m, m)
+RELEASES(pthread_mutex_unlock, (pthread_mutex_t * m), m, m)
 CHANGES(pthread_mutex_destroy, (pthread_mutex_t * m), m, m)
 CHANGES(pthread_mutex_consistent, (pthread_mutex_t * m), m, m)
 WAITS(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t* m), c, m, c, m)
 WAITS(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t* m, deadline t), c, m, c, m, t)
 WAITS(pthread_cond_clockwait, (pthread_cond_t * c, pthread_mutex_t* m, clockid_t k, deadline t), c, m, c, m, k,
       t)
-CHANGES(pthread_cond_signal, (pthread_cond_t * c), c, c)
-CHANGES(pthread_cond_broadcast, (pthread_cond_t * c), c, c)
-ACQUIRES(pthread_rwlock_rdlock, (pthread_rwlock_t * l), l, l)
-ACQUIRES(pthread_rwlock_wrlock, (pthread_rwlock_t * l), l, l)
+RELEASES(pthread_cond_signal, (pthread_cond_t * c), c, c)
+RELEASES(pthread_cond_broadcast, (pthread_cond_t * c), c, c)
+ACQUIRES_SOON(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), l)
+ACQUIRES_SOON(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), l)
 ACQUIRES(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, deadline t), l, l, t)
 ACQUIRES(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, deadline t), l, l, t)
 ACQUIRES(pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t c, deadline t), l, l, c, t)
 ACQUIRES(pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t c, deadline t), l, l, c, t)
 CHANGES(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), l, l)
 CHANGES(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), l, l)
-CHANGES(pthread_rwlock_unlock, (pthread_rwlock_t * l), l, l)
-ACQUIRES(pthread_spin_lock, (pthread_spinlock_t * l), l, l)
+RELEASES(pthread_rwlock_unlock, (pthread_rwlock_t * l), l, l)
+ACQUIRES_SOON(pthread_spin_lock, pthread_spin_trylock, (pthread_spinlock_t * l), l)
 CHANGES(pthread_spin_trylock, (pthread_spinlock_t * l), l, l)
-CHANGES(pthread_spin_unlock, (pthread_spinlock_t * l), l, l)
+RELEASES(pthread_spin_unlock, (pthread_spinlock_t * l), l, l)
 
 RT_FL_ENTRY(pthread_barrier_wait);
 int rt_do_pthread_barrier_wait(pthread_barrier_t* barrier);
@@ -186,11 +211,11 @@ int rt_do_pthread_barrier_destroy(
 ACQUIRES(mtx_lock, (mtx_t * m), m, m)
 ACQUIRES(mtx_timedlock, (mtx_t * m, deadline t), m, m, t)
 CHANGES(mtx_trylock, (mtx_t * m), m, m)
-CHANGES(mtx_unlock, (mtx_t * m), m, m)
+RELEASES(mtx_unlock, (mtx_t * m), m, m)
 WAITS(cnd_wait, (cnd_t * c, mtx_t* m), c, m, c, m)
 WAITS(cnd_timedwait, (cnd_t * c, mtx_t* m, deadline t), c, m, c, m, t)
-CHANGES(cnd_signal, (cnd_t * c), c, c)
-CHANGES(cnd_broadcast, (cnd_t * c), c, c)
+RELEASES(cnd_signal, (cnd_t * c), c, c)
+RELEASES(cnd_broadcast, (cnd_t * c), c, c)
 
 /* ---- results with errno */
 static int with_errno(int real) {
@@ -270,14 +295,16 @@ static int joined(int real, pthread_t handle) {
   RT_FL_ENTRY(name);                                                        \
   int rt_do_##name parameters;                                              \
   int rt_do_##name parameters {                                             \
-    const int told = joined(WAIT_FOR(name, __VA_ARGS__), handle);           \
+    struct wait wait = {.lock = NULL};                                      \
+    const int told = joined(CANCELLABLE(&wait, name, __VA_ARGS__), handle); \
     return told == 0 && rt_fl_replaying() ? REAL(name, __VA_ARGS__) : told; \
   }
 #define TRIES_TO_JOIN(name, parameters, ...)                                          \
   RT_FL_ENTRY(name);                                                                  \
   int rt_do_##name parameters;                                                        \
   int rt_do_##name parameters {                                                       \
-    const int told = joined(WAIT_FOR(name, __VA_ARGS__), handle);                     \
+    struct wait wait = {.lock = NULL};                                                \
+    const int told = joined(CANCELLABLE(&wait, name, __VA_ARGS__), handle);           \
     return told == 0 && rt_fl_replaying() ? REAL(pthread_join, handle, value) : told; \
   }
 JOINS(pthread_join, (pthread_t handle, void** value), handle, handle, value)

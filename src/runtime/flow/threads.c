@@ -225,17 +225,18 @@ int rt_do_thrd_create(thrd_t* handle, thrd_start_t start, void* argument) {
 }
 
 /* ---- joining */
+/* The latest: a program that brings the stacks itself gives the same one to several threads, one after the
+ * other. */
 static uint32_t slot_of_handle(pthread_t handle) {
-  const uint64_t slot = ((uint64_t)handle - HEDDLE_FLOW_BASE) / HEDDLE_FLOW_SLOT_SIZE;
-  if (slot < HEDDLE_FLOW_SLOTS) return (uint32_t)slot;
-  for (uint32_t i = 0; i < LOAD(&rt_fl.slots); ++i)
-    if (rt_fl.threads[i].handle == (uint64_t)handle) return i;
+  for (uint32_t i = LOAD(&rt_fl.slots); i-- > 0;)
+    if (LOAD(&rt_fl.threads[i].handle) == (uint64_t)handle) return i;
   return HEDDLE_FLOW_SLOTS - 1;
 }
 
 void rt_fl_joined(pthread_t handle) {
   const uint32_t slot = slot_of_handle(handle);
   rt_fl_event_after(slot, LOAD(&rt_fl.threads[slot].last));
+  STORE(&rt_fl.threads[slot].rests, 1); /* for ever */
 }
 
 /* ---- the process */

@@ -123,9 +123,8 @@ void rt_fl_thread_over(void) {
 void rt_hold_failure(int number) {
   struct rt_fl_local* const local = rt_fl_local;
   if (local == NULL || rt_fl.mode != FL_REPLAY) return;
-  const bool in_event = (heddle_flow_self->status & 3) != HEDDLE_FLOW_done;
-  const uint64_t done = rt_fl_number() - (in_event ? 1 : 0);
-  if (done < local->last_event) rt_fl_diverged("a signal that did not come in the recorded run", 0, number);
+  if (rt_fl_done_of(heddle_flow_self->status) < local->last_event)
+    rt_fl_diverged("a signal that did not come in the recorded run", 0, number);
   if (!local->fails) stop_here(local);
   rt_fl_wait_for_all();
 }

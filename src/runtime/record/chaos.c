@@ -5,8 +5,8 @@
  * with many disturbances change with phases that have few: a thread that is always slow meets as little as one
  * that is never.
  *
- * One run in three holds threads back instead, as the strategy "hold" of controlled runs does: at some places
- * of the code, drawn for the run, whoever comes there rests for long.
+ * One run in three, of small programs two, hold threads back instead, as the strategy "hold" of controlled runs
+ * does: at some places of the code, drawn for the run, whoever comes there rests for long.
  */
 #include <sched.h>
 #include <string.h>
@@ -67,14 +67,27 @@ static void move(struct rt_thread* self) {
 
 static uint32_t rests;
 
+extern const uint32_t heddle_chaos_places __attribute__((weak)); /* HEDDLE_CHAOS_PLACES */
+
+static uint32_t places(void) {
+  return &heddle_chaos_places == NULL ? UINT32_MAX : heddle_chaos_places;
+}
+
+static bool is_hold_run(void) {
+  return rt.chaos_seed % 3 < (places() < 64 ? 2 : 1);
+}
+
+/* From one place in four to one in 256, but not so rarely that there would be none. */
 static bool is_held(const void* place) {
   extern const char __executable_start;
+  uint64_t ways = 1;
+  while (ways < 7 && 4u << ways < places()) ++ways;
   uint64_t state = rt.chaos_seed ^ (uint64_t)((const char*)place - &__executable_start) << 20;
-  return rt_next_random(&state) % (4ull << rt.chaos_seed / 3 % 7) == 0;
+  return rt_next_random(&state) % (4ull << rt.chaos_seed / 3 % ways) == 0;
 }
 
 static bool hold(struct rt_thread* self, const void* place) {
-  if (rt.chaos_seed % 3 != 0 || self->looked_at == PLACES_LOOKED_AT) return false;
+  if (!is_hold_run() || self->looked_at == PLACES_LOOKED_AT) return false;
   ++self->looked_at;
   heddle_record_state.chaos = 1;
   if (!is_held(place) || below(self, 4) == 0) return true;
@@ -126,4 +139,11 @@ void rt_chaos_begin(struct rt_thread* self) {
   self->dense = below(self, 2) != 0;
   RT_SYS3(SYS_sched_getaffinity, 0, sizeof self->home, self->home);
   rt_disturb(self, NULL);
+}
+
+/* Threads that live on use what main has freed and what exit handlers have destroyed, if they have the time. */
+void rt_chaos_end(void) {
+  uint64_t state = ~rt.chaos_seed;
+  if (rt.chaos && rt_next_random(&state) % 2 == 0 && rt_others_live())
+    sleep_us(200 + rt_next_random(&state) % 5000);
 }

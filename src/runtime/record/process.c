@@ -158,6 +158,8 @@ __attribute__((constructor(101))) static void begin(int count, char** arguments)
 __attribute__((destructor)) static void end(void) {
   if (rt_now != NULL) rt_end_buffer(rt_now);
   if (rt.process == NULL || rt.forked) return;
+  rt_chaos_end();
+  rt_let_fail();
   rt.process->end_tsc = rt_tsc();
   rt.process->end_ns = now_ns();
 }

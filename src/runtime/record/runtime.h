@@ -208,6 +208,9 @@ uint64_t rt_thread_seed(const struct rt_thread* thread); /* from the seed of the
 void rt_chaos_begin(struct rt_thread* self);
 void rt_disturb(struct rt_thread* self, const void* place); /* of the code that is disturbed */
 void rt_rest(uint64_t* random);                             /* some microseconds */
+void rt_chaos_end(void);                                    /* the program has done all but end */
+void rt_let_fail(void);                                     /* returns if no other thread is failing */
+bool rt_others_live(void);                                  /* threads other than the caller */
 
 /* blocks.c */
 void rt_close_blocks(struct rt_log* log);

@@ -37,9 +37,12 @@ def native_core(command, folder, seconds):
     os.makedirs(folder, exist_ok=True)
     core = os.path.join(folder, "failure")
     done = subprocess.run(["heddle", "record", "--mode", "core", "--json", "--chaos", "--time", f"{seconds}s", "--hang-timeout", "2s", "-o",
-                           core, "--"] + command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                           core, "--"] + command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                           text=True)
-    told = json.loads(done.stdout)
+    try:
+        told = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return None, 0, f"NOT RECORDED ({done.returncode}: {done.stderr.strip()[-300:]})"
     if told["verdict"] != "failure":
         return None, told["runs"], "no failure"
     return core, told["runs"], "hang" if told["hang"] else f"signal {told['signal']}"
@@ -91,6 +94,7 @@ def main():
     parser.add_argument("work")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    options.work = os.path.abspath(options.work)
     orders = options.orders.split(",")
     bad, rows, begin = 0, [], time.monotonic()
     names = options.names or sorted(n for n in os.listdir(options.programs) if n.endswith((".c", ".cpp")))
@@ -108,7 +112,7 @@ def main():
         core, runs, how = native_core(command, os.path.join(folder, "run"), options.seconds)
         if core is None:
             print(f"{name}: {how} in {runs} native runs", flush=True)
-            bad += name in options.must
+            bad += name in options.must or how.startswith("NOT")
             continue
         line = f"{name}: {how} in native run {runs};"
         row, count = {"program": stem}, None

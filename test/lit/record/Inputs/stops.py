@@ -8,7 +8,7 @@ import time
 
 
 def start(name):
-    process = subprocess.Popen(["heddle", "record", "-o", name, "--", "./app", "hang"], stdout=subprocess.PIPE,
+    process = subprocess.Popen(["heddle", "record", "-o", name, "--", "./app", "pause"], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "waiting\n"
     time.sleep(0.3)
@@ -26,7 +26,7 @@ def running():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             words = open(f"/proc/{pid}/cmdline").read().split("\0")
-            if words[:2] == ["./app", "hang"] and os.readlink(f"/proc/{pid}/cwd") == here:
+            if words[:2] == ["./app", "pause"] and os.readlink(f"/proc/{pid}/cwd") == here:
                 found.append(pid)
         except OSError:
             pass
@@ -41,7 +41,7 @@ for number in (signal.SIGINT, signal.SIGTERM):
     assert process.returncode == 12, (process.returncode, errors)
     assert "interrupted" in errors, errors
     text = show(name)
-    assert "interrupted" in text and "wait_for_ever at ways.c" in text and "Threads (3)" in text, text
+    assert "interrupted" in text and "main at ways.c" in text and "Threads (3)" in text, text
     assert not running()
 
 process = start("killed.rec")

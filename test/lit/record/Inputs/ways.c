@@ -39,8 +39,13 @@ static void wait_for_ever(void) {
   pthread_mutex_lock(&lock);
 }
 
+static void noticed(int number) {
+  (void)number;
+}
+
 static void* falls(void* nothing) {
   (void)nothing;
+  turn = 1;
   fall((int*)24);
   return NULL;
 }
@@ -72,9 +77,29 @@ int main(int count, char** arguments) {
     pthread_create(&threads[0], NULL, falls, NULL);
     pthread_join(threads[0], NULL);
   }
+  if (strcmp(way, "segv-at-exit") == 0) { /* main comes to its end while heddle looks at the thread */
+    pthread_create(&threads[0], NULL, falls, NULL);
+    while (turn == 0) {
+    }
+    usleep(500);
+    return 0;
+  }
   if (strcmp(way, "kill") == 0) raise(SIGKILL);
   if (strcmp(way, "code") == 0) return 3;
   if (strcmp(way, "hang") == 0) wait_for_ever();
+  if (strcmp(way, "handler") == 0) {
+    signal(SIGUSR1, noticed); /* which might end the waiting */
+    wait_for_ever();
+  }
+  if (strcmp(way, "endless") == 0) { /* but the first time */
+    while (access("ran", F_OK) == 0) turn = 1 - turn;
+    close(creat("ran", 0600));
+  }
+  if (strcmp(way, "pause") == 0) {
+    puts("waiting");
+    fflush(stdout);
+    pause();
+  }
   if (strcmp(way, "sleep") == 0) sleep(60);
   if (strcmp(way, "read") == 0) return read_all(arguments[2]);
   printf("sum %ld\n", sum > 0 ? 1L : 0L);
