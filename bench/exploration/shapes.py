@@ -63,15 +63,21 @@ def build(program, compiler, folder):
     return out
 
 
-def check(heddle, executable, model, algorithm, seconds):
+def check(heddle, executable, model, algorithm, seconds, *options):
     """What it says, and the processor seconds of all that it started."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([heddle, "check", "--json", "--memory-model", model, "--algorithm", algorithm, "--time", f"{seconds}s", "--", executable],
+    done = subprocess.run([heddle, "check", "--json", "--memory-model", model, "--algorithm", algorithm, "--time", f"{seconds}s", *options, "--", executable],
                           capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = json.loads(done.stdout)
     answer["processor"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return answer
+
+
+def outcomes_of(answer):
+    if answer["verdict"] != "safe":
+        return answer["verdict"]
+    return answer["outcomes"] if answer["outcomes_counted"] else "not counted"
 
 
 def bench(heddle, compiler, folder, table, say):
@@ -87,7 +93,7 @@ def bench(heddle, compiler, folder, table, say):
                 answer = check(heddle, executable, model, algorithm, OTHER_SECONDS)
                 counts.append(str(answer["executions"]) if answer["verdict"] == "safe" else f"> {answer['executions']}")
             peers = [f"{each[0]} / {each[1]:.2f}" if each else "none in 60 s" for each in program.peers[model]]
-            rows.append([f"{name_of(program)} {model}", outcomes or "", default["outcomes"] if default["verdict"] == "safe" else default["verdict"],
+            rows.append([f"{name_of(program)} {model}", outcomes or "", outcomes_of(default),
                          default["executions"], default["states"], f"{default['processor']:.2f}", *counts, *peers, *[""] * (2 - len(peers))])
             say("  ".join(str(cell) for cell in rows[-1]))
     table(f"exploration: all interleavings. Executions of each algorithm (> n: not done in {OTHER_SECONDS} s); of trees, the default, also outcomes "

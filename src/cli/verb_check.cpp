@@ -26,7 +26,7 @@ struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
   std::string time, shorten_time, output, report, algorithm, engine, races;
   std::optional<uint64_t> executions, states, preemptions, depth;
-  bool find_all = false, no_shorten = false, predict = false;
+  bool find_all = false, count_outcomes = false, no_shorten = false, predict = false;
   unsigned jobs = 1;
   std::string journal, resume;
   std::vector<std::string> command;
@@ -46,7 +46,8 @@ std::string progress_text(const ExploreProgress& progress) {
                        counted(progress.frontier, "seed"), duration_text(progress.elapsed));
   return fmt::format("checking: pass {}, {}, {} ({:.0f} per second), {}, {}", progress.passes,
                      counted(progress.executions, "execution"), counted(progress.states, "state"),
-                     static_cast<double>(progress.states) / seconds, counted(progress.ends, "outcome"),
+                     static_cast<double>(progress.states) / seconds,
+                     progress.merged ? "outcomes not counted" : counted(progress.ends, "outcome"),
                      duration_text(progress.elapsed));
 }
 
@@ -221,6 +222,7 @@ Json to_json(const ExploreResult& result, const std::vector<Found>& found,
           {"outcomes_executed", result.progress.samples},
           {"states", result.progress.states},
           {"outcomes", result.progress.ends},
+          {"outcomes_counted", !result.progress.merged},
           {"passes", result.progress.passes},
           {"redundant", result.progress.redundant},
           {"frontier", result.progress.frontier},
@@ -282,8 +284,10 @@ void print_result(const ExploreResult& result, const std::vector<Found>& found,
                                          counted(progress.states, "state"), duration_text(progress.elapsed));
   switch (result.end) {
     case ExploreResult::End::all:
-      fmt::print(stderr, "heddle: safe: no interleaving fails ({} for the reads; {})\n",
-                 counted(progress.ends, "outcome"), counts);
+      fmt::print(stderr, "heddle: safe: no interleaving fails ({}; {})\n",
+                 progress.merged ? "too many outcomes to be counted"
+                                 : counted(progress.ends, "outcome") + " for the reads",
+                 counts);
       for (const std::string& each : assumed) fmt::print(stderr, "  assumed: {}\n", each);
       return;
     case ExploreResult::End::failure:
@@ -320,6 +324,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   ExploreOptions options{.rules = HEDDLE_TRY(given.control.rules()), .find_all = given.find_all};
   if (given.executions) options.executions = *given.executions;
   if (given.states) options.states = *given.states;
+  if (given.count_outcomes) options.counted_states = UINT64_MAX;
   if (!given.algorithm.empty())
     options.algorithm = std::ranges::find(kAlgorithms, given.algorithm, &NamedAlgorithm::name)->algorithm;
   const bool has_engine = options.algorithm != Algorithm::trees && options.algorithm != Algorithm::dpor &&
@@ -474,6 +479,9 @@ void add_check(VerbSet& verbs) {
   verb->add_option("--journal", options->journal,
                    "Write down in this new file what was done and what is left (not dpor)");
   verb->add_option("--resume", options->resume, "Go on with such a journal, of a run that ended or was killed");
+  verb->add_flag("--count-outcomes", options->count_outcomes,
+                 "Count what reads can return, all together, however many there are (trees; default: while "
+                 "states are few)");
   verb->add_flag("--find-all", options->find_all, "Go on behind the first failure; one of each kind is kept");
   verb->add_option("--time", options->time, "How long at most, such as 30s or 5m (default: no limit)")
       ->check(duration_value());

@@ -38,6 +38,7 @@ bool Behaviour::add_operation(NodeId at, const Operation& operation) {
   if (node.state != State::unknown) return node.state == State::goes_on && node.operation == operation;
   node.state = State::goes_on;
   node.operation = operation;
+  learned_.push_back(at);
   const bool asks_for_lives =
       operation.is_sync() && ((node.thread == 0 && operation.sync() == HEDDLE_SYNC_thread_end) ||
                               operation.size == HEDDLE_PART_robust);
@@ -57,6 +58,7 @@ bool Behaviour::add_state(NodeId at, State state) {
   Node& node = nodes_[at];
   if (node.state == State::unknown) {
     node.state = state;
+    learned_.push_back(at);
     changes_ += state == State::failed || state == State::exits;
   }
   return node.state == state;
@@ -68,6 +70,7 @@ NodeId Behaviour::add_edge(NodeId from, Edge added) {
         known->output == added.output && known->read == added.read && known->written == added.written;
     return same ? known->to : kUnknownNode;
   }
+  learned_.push_back(from);
   if (const NodeId begin = begin_of_retry(from, added); begin != kUnknownNode) {
     added.to = begin;
     nodes_[from].edges.push_back(std::move(added));
@@ -243,7 +246,7 @@ void Behaviour::note_waiting(NodeId at) {
     same = node.state == State::goes_on && node.operation == operation && next != nullptr;
     if (same) way.push_back(next->to);
   }
-  for (const NodeId each : way) nodes_[each].waiting = same ? Node::Waiting::yes : Node::Waiting::no;
+  for (const NodeId each : way) set_waiting(each, same ? Node::Waiting::yes : Node::Waiting::no);
   if (!same || std::ranges::find(waits_, round) != waits_.end()) return;
   waits_.push_back(round);
   ++changes_;
@@ -419,19 +422,13 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
 }
 
 bool conflict(const std::vector<Use>& left, const std::vector<Use>& right) {
-  for (auto l = left.begin(), r = right.begin(); l != left.end() && r != right.end();) {
-    if (l->resource == r->resource) {
-      // Sorted by resource, reads first: the last of each says whether there is a write.
-      const uint64_t resource = l->resource;
-      bool writes = false;
-      for (; l != left.end() && l->resource == resource; ++l) writes |= l->writes;
-      for (; r != right.end() && r->resource == resource; ++r) writes |= r->writes;
-      if (writes) return true;
-    } else if (l->resource < r->resource) {
-      ++l;
-    } else {
-      ++r;
-    }
+  if (left.size() > right.size()) return conflict(right, left);
+  auto from = right.begin();
+  for (const Use& use : left) {
+    from = std::lower_bound(from, right.end(), Use{use.resource, false});
+    // Reads come first.
+    for (auto other = from; other != right.end() && other->resource == use.resource; ++other)
+      if (use.writes || other->writes) return true;
   }
   return false;
 }

@@ -19,6 +19,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "abi/control.h"
@@ -137,7 +138,7 @@ class Behaviour {
   bool knows_whether_waits(NodeId at) const;  // without such a run
   // A loop that sleeps, or whose waits run out of time, waits.
   static bool has_times(const Round& round);
-  void note_waits(NodeId at) { nodes_[at].waiting = Node::Waiting::yes; }
+  void note_waits(NodeId at) { set_waiting(at, Node::Waiting::yes); }
   // A loop that was found to wait somewhere, and that the thread is about to enter or goes round: what has to
   // come in so that it goes round, which was seen once from here. So how often it goes round before the change
   // that it waits for comes is not explored for each history again. Empty: in none.
@@ -153,6 +154,8 @@ class Behaviour {
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
   uint64_t changes() const { return changes_; }
+  // All of which something was learned, since this was asked last.
+  std::vector<NodeId> take_learned() { return std::exchange(learned_, {}); }
 
   bool is_private(uint64_t address) const;
   // Many threads use it, and yet what each of them reads follows from its own history (__libc_single_threaded).
@@ -183,10 +186,14 @@ class Behaviour {
   void note_uses(NodeId at, bool is_new);
   void share(uint64_t resource);
   NodeId new_node(uint32_t thread, NodeId parent);
+  void set_waiting(NodeId at, Node::Waiting waiting) {
+    if (nodes_[at].waiting != waiting) learned_.push_back(at);
+    nodes_[at].waiting = waiting;
+  }
   void add_future(NodeId from, const std::vector<Use>& uses, bool is_new);
 
   std::vector<Node> nodes_;
-  std::vector<NodeId> roots_;
+  std::vector<NodeId> roots_, learned_;
   std::vector<ThreadName> names_;
   std::unordered_map<ThreadName, uint32_t> numbers_;
   std::unordered_map<uint64_t, Words> words_;  // by resource

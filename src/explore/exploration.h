@@ -63,6 +63,7 @@ class Exploration {
   void go_on() { over_ = false; }  // of a worker, whose end is not the end of all
   void look();                     // at limits
   ExploreProgress& progress() { return result_.progress; }
+  const ExploreProgress& progress() const { return result_.progress; }
   ExploreResult& result() { return result_; }
   const ExploreOptions& options() const { return options_; }
   Behaviour& behaviour() { return behaviour_; }

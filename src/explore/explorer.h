@@ -66,6 +66,9 @@ struct ExploreOptions {
   uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not trees, dpor
   std::optional<std::chrono::milliseconds> time;
   bool keep_outcomes = false;  // ExploreResult::outcomes
+  // Trees: outcomes are counted while a pass has fewer states than that (merged_histories.h).
+  uint64_t counted_states = 300'000;
+  unsigned walks = 200;  // trees: at random before the first pass, until so many in a row have learned nothing
   bool races = true;           // look for them
   // What follows from single runs (prediction.h): not at all, where the exploration met a limit, instead of it.
   enum class Predict : uint8_t { never, at_limits, only } predict = Predict::never;
@@ -91,6 +94,7 @@ struct ExploreProgress {
   // asked about, and those that it ruled out.
   uint64_t expanded = 0, decided = 0, asked = 0, refuted = 0;
   uint64_t replaced = 0;         // workers that died
+  bool merged = false;           // not all outcomes are told apart: merged_histories.h
   bool awaits = false;           // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
   bool library_retries = false;  // it gives locks back and tries again: behaviour.h, set_library
   bool library_spins = false;    // the C++ library spun a number of times, which was cut short

@@ -112,6 +112,34 @@ TEST(Explorer, FindsTheSameByAllEngines) {
   EXPECT_LE(states[2], states[1]);
 }
 
+// With merged histories outcomes are not told apart, but every value that a read can return is seen.
+TEST(Explorer, MissesNoValueWithMergedHistories) {
+  const char* wanted = std::getenv("HEDDLE_TEST_PROGRAMS");
+  const uint64_t count = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 1000;
+  uint64_t states[2] = {};
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    std::mt19937_64 random(seed);
+    const SmallProgram program = seed % 4 == 0 ? random_program(random) : forgetful_program(random);
+    const auto model = static_cast<MemoryModel>(seed % 3);
+    const AllRuns all(program, model);
+    const bool fails = all.fails || all.stands;
+    for (const bool merged : {false, true}) {
+      SmallExecutor executor(program);
+      ExploreOptions options{.find_all = true, .counted_states = merged ? 0 : UINT64_MAX, .walks = 0};
+      options.rules.memory_model = model;
+      const Result<ExploreResult> result = explore(executor, options, [](const ExploreProgress&) {});
+      ASSERT_TRUE(result) << seed;
+      ASSERT_EQ(result->end, fails ? ExploreResult::End::failure : ExploreResult::End::all)
+          << "seed " << seed << ": " << result->why;
+      ASSERT_EQ(executor.values, all.values) << "seed " << seed;
+      ASSERT_EQ(result->progress.merged, merged);
+      states[merged] += result->progress.states;
+    }
+  }
+  EXPECT_LT(states[true], states[false]);
+  RecordProperty("states", fmt::format("{} {}", states[false], states[true]));
+}
+
 // The same by worker processes, in small units, which know only what they have seen themselves.
 TEST(Explorer, FindsTheSameByWorkers) {
   uint64_t failing = 0;

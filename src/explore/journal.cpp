@@ -63,7 +63,8 @@ Result<SearchJournal::Contents> SearchJournal::resume(const std::filesystem::pat
       good = at;
       continue;
     }
-    if (line == "p") {
+    if (line.front() == 'p') {
+      out.last_pass = line.substr(1);
       for (const auto& [id, report] : out.reports) out.executions += report.executions;
       out.units.clear();
       out.reports.clear();

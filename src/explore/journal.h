@@ -2,8 +2,8 @@
 //
 // Lines of text are only ever appended, in blocks: what a unit has led to, and as the last line its report. A
 // block that is not there to its end does not count: its unit is carried out again. The first line says which
-// search it is. A line "p" says that the units begin anew (another pass): of what was before, only what was
-// learned counts.
+// search it is. A line "p" says that the units begin anew (another pass, with what the search says of it behind):
+// of what was before, only what was learned counts.
 #pragma once
 
 #include <filesystem>
@@ -27,13 +27,14 @@ class SearchJournal {
     std::map<uint64_t, UnitReport> reports;  // of those that are done
     std::vector<Lesson> lessons;             // of all passes, in their order
     uint64_t passes = 0;
+    std::string last_pass;    // what was said of it
     uint64_t executions = 0;  // of passes before the last
   };
   Result<Contents> resume(const std::filesystem::path& file, const std::string& first, Behaviour& behaviour);
 
   bool is_open() const { return file_ >= 0; }
   Result<void> add(const std::string& block);
-  static std::string line_of_pass() { return "p\n"; }
+  static std::string line_of_pass(const std::string& kind = "") { return "p" + kind + "\n"; }
 
  private:
   int file_ = -1;

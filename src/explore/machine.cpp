@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
+
+#include "explore/merged_histories.h"
 
 namespace heddle {
 namespace {
@@ -27,11 +30,15 @@ void add_objects(Hasher128& hasher, const MachineState& state) {
     hasher.add(object.address);
     hasher.add(uint64_t{object.holder} << 32 | object.count);
     hasher.add(uint64_t{object.arrived} << 32 | object.round << 1 | object.done);
+    hasher.add(object.kind);
     hasher.add(object.history);
     for (const uint32_t waiter : object.queue) hasher.add(waiter);
   }
-  for (const auto& [address, size] : state.freed) hasher.add(address);
-  hasher.add(state.alone);
+  for (const auto& [address, size] : state.freed) {
+    hasher.add(address);
+    hasher.add(size);
+  }
+  hasher.add(uint64_t{state.alone} << 1 | state.is_unclear);
 }
 
 }  // namespace
@@ -70,9 +77,8 @@ void OperationalMachine::apply(MachineState& state, uint32_t thread, const Opera
   if (operation.is_large()) {
     // As the runtime: what a call reads of its thread's own stores is in memory then.
     const auto is_buffered = [&](const Piece& piece) {
-      return std::ranges::any_of(self.buffer, [&](const Store& store) {
-        return store.address / 8 == piece.address / 8;
-      });
+      return std::ranges::any_of(self.buffer,
+                                 [&](const Store& store) { return store.address / 8 == piece.address / 8; });
     };
     const bool only_reads = operation.kind == HEDDLE_EVENT_read ||
                             (operation.kind == HEDDLE_EVENT_call && operation.order == HEDDLE_CALL_reads);
@@ -217,18 +223,23 @@ bool OperationalMachine::ends_all(const MachineState& state, uint32_t thread) co
 
 // ---- fingerprints
 
-Hash128 OperationalMachine::hash(const MachineState& state) const {
+Hash128 OperationalMachine::hash(const MachineState& state, const MergedHistories* merged) const {
   Hasher128 hasher;
   for (const ThreadState& thread : state.threads) {
-    hasher.add(uint64_t{thread.node} << 32 | thread.alone << 24 | thread.round << 5 | thread.waits << 4 |
-               thread.timed_out << 3 | thread.woken << 2 | thread.over << 1 | thread.there);
-    if (thread.cancelled) hasher.add(kCancelled);
-    for (const Store& store : thread.buffer) {
-      if (behaviour_.is_private(store.address)) continue;
-      hasher.add(store.number);
-      hasher.add(store.value);
+    if (merged != nullptr && thread.there) {
+      const Hash128& node = merged->of(thread.node);
+      hasher.add(node.low);
+      hasher.add(node.high);
+    } else {
+      hasher.add(thread.node);
     }
-    if (thread.buffer.size() > kMostBuffered / 2) hasher.add(thread.buffer.size());  // when it will be full
+    hasher.add(thread.alone << 24 | thread.round << 5 | thread.waits << 4 | thread.timed_out << 3 |
+               thread.woken << 2 | thread.over << 1 | thread.there);
+    if (thread.cancelled) hasher.add(kCancelled);
+    if (thread.over) hasher.add(thread.result);
+    if (!thread.buffer.empty()) add_buffer(hasher, thread);
+    if (merged != nullptr || thread.buffer.size() > kMostBuffered / 2)
+      hasher.add(thread.buffer.size());  // when it will be full
   }
   const auto is_read = [&](uint64_t resource) {
     for (uint32_t t = 0; t < behaviour_.thread_count(); ++t) {
@@ -246,9 +257,27 @@ Hash128 OperationalMachine::hash(const MachineState& state) const {
     if (read == 0) continue;
     hasher.add(word.address);
     hasher.add(word.value & read);
+    hasher.add(word.known & read);
   }
   add_objects(hasher, state);
   return hasher.hash();
+}
+
+// What is in it, and what may not become visible before something else; numbers themselves do not matter.
+void OperationalMachine::add_buffer(Hasher128& hasher, const ThreadState& thread) const {
+  const auto held_back_by = [&](uint32_t barrier) {
+    return static_cast<uint64_t>(
+        std::ranges::count_if(thread.buffer, [&](const Store& store) { return store.number < barrier; }));
+  };
+  uint32_t last = 0;
+  for (const Store& store : thread.buffer) {
+    const bool is_next = std::exchange(last, store.number) != store.number;
+    if (behaviour_.is_private(store.address)) continue;
+    hasher.add(store.address);
+    hasher.add(store.value);
+    hasher.add(store.size << 32 | held_back_by(store.barrier) << 1 | is_next);
+  }
+  hasher.add(held_back_by(thread.barrier));
 }
 
 Hash128 OperationalMachine::full_hash(const MachineState& state) const {

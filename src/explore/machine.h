@@ -118,6 +118,8 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
+class MergedHistories;
+
 class OperationalMachine {
  public:
   // `output_sites`: calls that put something out, and whose effect on the stream nobody can tell.
@@ -153,7 +155,9 @@ class OperationalMachine {
   std::optional<uint64_t> in_memory(const MachineState& state, uint64_t address, uint64_t size) const {
     return load(state, {}, address, size);  // whatever is in buffers
   }
-  bool buffers(const Operation& operation) const;  // it enters the buffer: nobody else can tell
+  bool buffers(const Operation& operation) const;     // it enters the buffer: nobody else can tell
+  bool is_opaque(const Operation& operation) const;   // a library knows what it does to its object
+  bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
   bool buffer_is_full(const MachineState& state, uint32_t thread) const;
 
   // The same for a run: a thread performed this event. Learns what it tells; a text says what does not fit.
@@ -164,7 +168,8 @@ class OperationalMachine {
   std::string pending(const MachineState& state, const heddle_event& event,
                       const std::vector<uint32_t>& numbers);
 
-  Hash128 hash(const MachineState& state) const;  // all that the future depends on
+  // All that the future depends on; with `merged`, where threads at merged nodes are one.
+  Hash128 hash(const MachineState& state, const MergedHistories* merged = nullptr) const;
   // The same for all that ever could matter, whatever is known of the threads, and in every process.
   Hash128 full_hash(const MachineState& state) const;
   Hash128 inputs_hash(const MachineState& state) const;  // what all reads returned
@@ -179,9 +184,8 @@ class OperationalMachine {
   // In the next round of a loop.
   bool comes_in_again(const MachineState& state, uint32_t thread, const Operation& operation,
                       uint64_t awaited) const;
-  bool is_opaque(const Operation& operation) const;   // a library knows what it does to its object
+  void add_buffer(Hasher128& hasher, const ThreadState& thread) const;
   bool is_newly_cancelled(const ThreadState& thread) const;
-  bool is_private(const Operation& operation) const;  // what comes in is known from the thread's history
   bool uses_freed(const MachineState& state, const Operation& operation) const;
   void learn_initial(const MachineState& state, const Piece& piece, uint64_t but);
   bool agrees(const MachineState& state, uint32_t thread, const Piece& piece);

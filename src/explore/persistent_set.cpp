@@ -22,8 +22,9 @@ void PersistentSet::describe_thread(const MachineState& state, uint32_t thread, 
   const ThreadState& self = state.threads[thread];
   const Behaviour::Node& node = behaviour_.node(self.node);
   if (self.over || state.exited || node.state != Behaviour::State::goes_on) return;
-  const bool waits = machine_.waits_in_loop(state, thread);
-  awaits |= waits;
+  const bool awaits_change = machine_.waits_in_loop(state, thread);
+  awaits |= awaits_change;
+  const bool waits = awaits_change || (at_once_ && !machine_.flushes(state, thread).empty());
   if (machine_.is_enabled(state, thread) && !waits) member.actions.push_back({.thread = thread});
   if (machine_.may_time_out(state, thread) && !waits)
     member.actions.push_back({.thread = thread, .timeout = true});
@@ -72,15 +73,17 @@ bool PersistentSet::want_more(const MachineState& state) {
   for (uint32_t t = 0; t < count_; ++t) {
     Member& member = members_[count_ + t];
     for (size_t i = member.wanted.size(); i-- > 0;) {
+      if (member.wanted[i]) continue;
       const std::vector<Store>& buffer = state.threads[t].buffer;
-      std::vector<Use> use;
+      std::vector<Use>& use = use_;
+      use.clear();
       add_memory(use, buffer[i].address, buffer[i].size, true);
-      bool wanted = false;
+      bool wanted = at_once_;
       for (size_t other = 0; other < members_.size() && !wanted; ++other)
         wanted = other % count_ != t && conflict(use, members_[other].uses);
       for (size_t younger = i + 1; younger < buffer.size() && !wanted; ++younger)
         wanted = member.wanted[younger] && machine_.holds_back(buffer[i], buffer[younger]);
-      if (!wanted || member.wanted[i]) continue;
+      if (!wanted) continue;
       member.wanted[i] = more = true;
       for (const Use& each : use) member.uses.insert(std::ranges::lower_bound(member.uses, each), each);
     }
@@ -96,25 +99,31 @@ bool PersistentSet::will_conflict(const MachineState& state, const std::vector<U
   return !state.threads[thread].over && conflict(uses, behaviour_.node(state.threads[thread].node).future);
 }
 
+// Those that have to be in a set with it.
+const std::vector<size_t>& PersistentSet::needed_by(const MachineState& state, size_t each) {
+  std::optional<std::vector<size_t>>& needed = members_[each].needed;
+  if (needed) return *needed;
+  needed.emplace();
+  const auto thread = static_cast<uint32_t>(each);
+  const bool ends_all =
+      each < count_ && (machine_.ends_all(state, thread) || machine_.begins_alone(state, thread));
+  for (size_t other = 0; other < members_.size(); ++other) {
+    const bool own_buffer = other == each + count_ || each == other + count_;
+    if (other != each && (ends_all || (!own_buffer && will_conflict(state, members_[each].uses, other))))
+      needed->push_back(other);
+  }
+  return *needed;
+}
+
 // Not all of it when it has `most` actions: then it is not wanted.
 std::vector<Action> PersistentSet::closed_set(const MachineState& state, size_t first, size_t most) {
-  std::vector<size_t> inside = {first};
-  std::vector<bool> is_inside(members_.size());
-  is_inside[first] = true;
+  inside_ = {first};
   std::vector<Action> actions;
-  for (size_t i = 0; i < inside.size() && actions.size() < most; ++i) {
-    const size_t each = inside[i];
-    actions.insert(actions.end(), members_[each].actions.begin(), members_[each].actions.end());
-    const auto thread = static_cast<uint32_t>(each);
-    const bool ends_all =
-        each < count_ && (machine_.ends_all(state, thread) || machine_.begins_alone(state, thread));
-    for (size_t other = 0; other < members_.size(); ++other) {
-      const bool own_buffer = other == each + count_ || each == other + count_;
-      if (is_inside[other] || !(ends_all || (!own_buffer && will_conflict(state, members_[each].uses, other))))
-        continue;
-      is_inside[other] = true;
-      inside.push_back(other);
-    }
+  for (size_t i = 0; i < inside_.size() && actions.size() < most; ++i) {
+    const Member& member = members_[inside_[i]];
+    actions.insert(actions.end(), member.actions.begin(), member.actions.end());
+    for (const size_t other : needed_by(state, inside_[i]))
+      if (std::ranges::find(inside_, other) == inside_.end()) inside_.push_back(other);
   }
   return actions;
 }
@@ -122,6 +131,7 @@ std::vector<Action> PersistentSet::closed_set(const MachineState& state, size_t 
 std::vector<Action> PersistentSet::find(const MachineState& state, bool& awaits) {
   count_ = behaviour_.thread_count();
   members_.resize(2 * count_);
+  for (Member& member : members_) member.needed.reset();
   for (uint32_t t = 0; t < count_; ++t) {
     describe_thread(state, t, awaits);
   }

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "abi/sync_kind.h"
@@ -17,11 +18,12 @@
 namespace heddle {
 
 struct SmallInstruction {
-  enum class Kind : uint8_t { read, write, add, fence, lock, unlock, skip_if, check };
+  enum class Kind : uint8_t { read, write, add, fence, lock, unlock, keep, skip_if, check };
   Kind kind = Kind::read;
   uint32_t place = 0;      // variable, mutex
   uint64_t number = 0;     // what is written, added, compared with
   bool with_last = false;  // write: the value read last is added
+  bool with_kept = false;  // skip_if: the value that was kept is added, and only whether it is odd counts
   uint32_t skipped = 0;
 };
 using SmallThread = std::vector<SmallInstruction>;
@@ -65,6 +67,23 @@ inline SmallProgram random_program(std::mt19937_64& random) {
     for (; !held.empty(); held.pop_back())
       thread.push_back({.kind = SmallInstruction::Kind::unlock, .place = held.back()});
   }
+  return program;
+}
+
+// Longer ones, whose threads look at what they read and mostly forget it: many histories have one future.
+inline SmallProgram forgetful_program(std::mt19937_64& random) {
+  using Kind = SmallInstruction::Kind;
+  const auto below = [&](uint64_t bound) { return static_cast<uint32_t>(random() % bound); };
+  SmallProgram program;
+  program.threads.resize(2);
+  for (SmallThread& thread : program.threads)
+    for (uint32_t i = 0, length = 5 + below(4); i < length; ++i) {
+      SmallInstruction next{.place = below(2), .number = below(3), .with_last = below(6) == 0};
+      const uint32_t dice = below(20);
+      next.kind = dice < 8 ? Kind::read : dice < 14 ? Kind::write : dice < 16 ? Kind::keep : Kind::skip_if;
+      if (next.kind == Kind::skip_if) next.skipped = 1 + below(2), next.with_kept = below(2) == 0;
+      thread.push_back(next);
+    }
   return program;
 }
 
@@ -217,7 +236,8 @@ class SmallWorld {
   std::string text() const {
     std::string out;
     for (const Thread& thread : threads_) {
-      out += fmt::format("{},{},{},{},{};", thread.there, thread.begun, thread.ended, thread.at, thread.last);
+      out += fmt::format("{},{},{},{},{},{};", thread.there, thread.begun, thread.ended, thread.at, thread.last,
+                         thread.kept);
       for (const auto& [address, stored] : thread.buffer) out += fmt::format("{}={} ", address, stored);
     }
     for (const auto& [address, stored] : memory_) out += fmt::format("{}:{} ", address, stored);
@@ -237,7 +257,7 @@ class SmallWorld {
   struct Thread {
     bool there = false, begun = false, ended = false;
     uint32_t at = 0;
-    uint64_t last = 0;
+    uint64_t last = 0, kept = 0;
     std::vector<std::pair<uint64_t, uint64_t>> buffer;
   };
 
@@ -250,8 +270,13 @@ class SmallWorld {
     while (self.at < code(t).size()) {
       const SmallInstruction& instruction = code(t)[self.at];
       if (instruction.kind == SmallInstruction::Kind::skip_if) {
-        self.at += 1 + (self.last == instruction.number ? instruction.skipped : 0);
+        const bool skips = instruction.with_kept ? (self.last + self.kept + instruction.number) % 2 == 0
+                                                 : self.last == instruction.number;
+        self.at += 1 + (skips ? instruction.skipped : 0);
         self.at = std::min(self.at, static_cast<uint32_t>(code(t).size()));
+      } else if (instruction.kind == SmallInstruction::Kind::keep) {
+        self.kept = self.last;
+        ++self.at;
       } else if (instruction.kind == SmallInstruction::Kind::check) {
         if (self.last == instruction.number) {
           failed = t;
@@ -283,8 +308,16 @@ class SmallWorld {
 };
 
 // All that can come out: the reads of runs that end well; whether runs fail, or stand still.
+// Thread, instruction, what it returned: all that branches and checks can see.
+using ReadValues = std::set<std::tuple<uint32_t, uint32_t, uint64_t>>;
+inline void note_read(ReadValues& values, const heddle_event& event) {
+  if (event.kind == HEDDLE_EVENT_read || event.kind == HEDDLE_EVENT_update)
+    values.emplace(event.thread, event.site, event.value);
+}
+
 struct AllRuns {
   std::set<std::string> outcomes;
+  ReadValues values;
   bool fails = false, stands = false;
 
   AllRuns(const SmallProgram& program, MemoryModel model) { visit(SmallWorld(program, model)); }
@@ -300,7 +333,7 @@ struct AllRuns {
       if (world.is_enabled(t)) {
         any = true;
         SmallWorld after = world;
-        after.perform(t);
+        note_read(values, after.perform(t));
         visit(after);
       }
       for (const size_t i : world.flushable(t)) {
@@ -321,6 +354,8 @@ class SmallExecutor : public Executor {
  public:
   explicit SmallExecutor(const SmallProgram& program) : program_(program) {}
 
+  ReadValues values;  // of all executions
+
   Result<Execution> execute(const ExecutionPlan& plan) override {
     Execution out;
     SmallWorld world(program_, plan.rules.memory_model);
@@ -330,6 +365,7 @@ class SmallExecutor : public Executor {
     uint32_t current = 0;
     const auto perform = [&](uint32_t t) {
       out.kept_events.push_back(world.perform(t));
+      note_read(values, out.kept_events.back());
       out.schedule.steps.push_back(Step::run(ThreadIndex(t), 1));
       out.step_addresses.push_back(0);
       current = t;

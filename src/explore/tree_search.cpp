@@ -4,10 +4,16 @@
 // states; what is left then are the next units. Workers are copies of the process as it was when the pass
 // began; what they learn, it learns too, and a pass in which it learned nothing is the last. Workers do not
 // know which states others have visited, so some are visited by several.
+//
+// Outcomes are counted as long as there are not too many states (ExploreOptions::counted_states). Then the
+// search begins anew with merged histories (merged_histories.h), which are found again for each pass; the last
+// pass is one in which nothing at all was learned. Under TSO and PSO the first passes are those of SC, since
+// most of what is to be learned is learned there, in a fraction of the states.
 #include <algorithm>
 #include <random>
 
 #include "explore/hash_set.h"
+#include "explore/merged_histories.h"
 #include "explore/persistent_set.h"
 #include "explore/unit_search.h"
 
@@ -17,6 +23,8 @@ namespace {
 constexpr uint64_t kStatesBetweenLooks = 4096;
 constexpr size_t kSamples = 100, kSamplesOfUnit = 4;  // of the ends, that are executed as a whole
 constexpr size_t kOrders = 50;                        // the same for random walks
+// Kinds of passes in the journal, beside those that count outcomes.
+constexpr const char *kMerged = "merged", *kMergedAtOnce = "merged at once";
 
 struct Frame {
   MachineState state;
@@ -28,7 +36,9 @@ class TreeSearch : public UnitSearch {
  public:
   TreeSearch(Executor& executor, const ExploreOptions& options,
              const std::function<void(const ExploreProgress&)>& progress)
-      : UnitSearch(executor, options, progress), choice_(behaviour(), machine()) {}
+      : UnitSearch(executor, options, progress),
+        choice_(behaviour(), machine()),
+        merged_(behaviour(), machine()) {}
 
  private:
   using Reached = std::optional<MachineState>;
@@ -44,15 +54,19 @@ class TreeSearch : public UnitSearch {
     HEDDLE_TRY(execute({}));
     HEDDLE_TRY(resumes ? resume(resumes) : begin_journal());
     if (!is_divided) HEDDLE_TRY(wander());
-    while (!over()) {
+    for (; !over(); resumes = false) {
       const uint64_t changes = behaviour().changes();
+      const auto is_last = [&] { return !is_stale() && behaviour().changes() == changes && !has_learned(); };
       if (!resumes) HEDDLE_TRY(begin_pass());
       HEDDLE_TRY(carry_out_all());
-      if (!is_stale() && behaviour().changes() == changes && !learned_) {
+      if (is_too_large()) {
+        merge(machine().model() != MemoryModel::sc);
+      } else if (is_last() && at_once_) {
+        merge(false);
+      } else if (is_last()) {
         HEDDLE_TRY(try_orders());
-        if (!is_stale() && behaviour().changes() == changes) break;
+        if (is_last()) break;
       }
-      resumes = false;
     }
     return {};
   }
@@ -60,11 +74,12 @@ class TreeSearch : public UnitSearch {
   // Random walks, until many of them in a row have learned nothing: a pass goes through all of one part of the
   // program's runs before it comes to the next, and what it learns there late makes another pass necessary.
   Result<void> wander() {
-    constexpr unsigned kMostWalks = 20000, kEnough = 200;
+    constexpr unsigned kMostWalks = 20000;
     std::minstd_rand random;
-    for (unsigned walks = 0, in_vain = 0; walks < kMostWalks && in_vain < kEnough && !over(); ++walks) {
+    for (unsigned walks = 0, in_vain = 0; walks < kMostWalks && in_vain < options().walks && !over(); ++walks) {
       const uint64_t changes = behaviour().changes();
       clear_pass();
+      progress().states = 0;
       HEDDLE_TRY(walk(random));
       in_vain = is_stale() || behaviour().changes() != changes ? 0 : in_vain + 1;
     }
@@ -111,16 +126,42 @@ class TreeSearch : public UnitSearch {
   Result<void> begin_pass() {
     ++progress().passes;
     clear_pass();
+    take_lessons();  // whoever learned them has told them
     clear_frontier();
     known_.clear();
     forget_ends();
     progress().states = 0;
-    HEDDLE_TRY(write(SearchJournal::line_of_pass()));
+    if (progress().merged) merged_.find();
+    HEDDLE_TRY(write(SearchJournal::line_of_pass(!progress().merged ? ""
+                                                 : at_once_         ? kMergedAtOnce
+                                                                    : kMerged)));
     UnitReport first{.found = {SearchUnit{}}};
     return absorb(first);
   }
 
+  bool is_too_large() const { return !progress().merged && progress().states >= options().counted_states; }
+
+  void merge(bool at_once) {
+    progress().merged = true;
+    at_once_ = at_once;
+    choice_.set_at_once(at_once);
+  }
+
+  bool has_learned() {
+    if (const std::vector<NodeId> learned = behaviour().take_learned(); progress().merged && !learned.empty()) {
+      merged_.learn(learned);
+      learned_ = true;
+    }
+    return learned_;
+  }
+
+  bool is_visited_first(const MachineState& state) {
+    has_learned();
+    return visited_.insert(machine().hash(state, progress().merged ? &merged_ : nullptr));
+  }
+
   void clear_pass() {
+    behaviour().take_learned();
     visited_.clear();
     shared_ = behaviour().shared();
     learned_ = false;
@@ -134,6 +175,10 @@ class TreeSearch : public UnitSearch {
     HEDDLE_TRY(learn_again(kept.lessons));
     take_lessons();
     goes_on = kept.passes != 0;
+    if (!kept.last_pass.empty()) {
+      merge(kept.last_pass == kMergedAtOnce);
+      merged_.find();
+    }
     clear_pass();
     for (const auto& [id, report] : kept.reports) {
       HEDDLE_TRY(count(report));
@@ -148,7 +193,7 @@ class TreeSearch : public UnitSearch {
   }
 
   // States do not have the contents of memory that was private when they were made.
-  bool is_stale() const override { return behaviour().shared() != shared_; }
+  bool is_stale() const override { return behaviour().shared() != shared_ || is_too_large(); }
 
   bool is_new(const SearchUnit& unit) override {
     return unit.key == Hash128{} || known_.insert(unit.key).second;
@@ -156,7 +201,7 @@ class TreeSearch : public UnitSearch {
 
   Result<void> count(const UnitReport& report) override {
     for (const Hash128& each : report.ends) note_end(each);
-    learned_ |= report.again;
+    learned_ |= report.again || (progress().merged && !report.lessons.empty());
     return UnitSearch::count(report);
   }
 
@@ -204,7 +249,7 @@ class TreeSearch : public UnitSearch {
       end(ExploreResult::End::not_covered, "an execution left the order that it was to follow");
       return {};
     }
-    if (!visited_.insert(machine().hash(*first))) return {};
+    if (!is_visited_first(*first)) return {};
     const uint64_t last_state =
         states_of_unit_ == UINT64_MAX ? UINT64_MAX : progress().states + states_of_unit_;
     HEDDLE_TRY(enter(std::move(*first)));
@@ -222,7 +267,7 @@ class TreeSearch : public UnitSearch {
         unit.path.push_back(frame.actions[i]);
         MachineState state = frame.state;
         if (machine().perform(state, frame.actions[i]) == OperationalMachine::Step::done)
-          unit.key = machine().full_hash(state);
+          unit.key = progress().merged ? machine().hash(state, &merged_) : machine().full_hash(state);
         report.found.push_back(std::move(unit));
       }
       if (frame.next > 0) before.push_back(frame.actions[frame.next - 1]);
@@ -235,7 +280,7 @@ class TreeSearch : public UnitSearch {
       return {};
     }
     Reached state = HEDDLE_TRY(carry_out_next());
-    if (!state || !visited_.insert(machine().hash(*state))) return {};
+    if (!state || !is_visited_first(*state)) return {};
     return enter(*std::move(state));
   }
 
@@ -243,7 +288,8 @@ class TreeSearch : public UnitSearch {
   Result<Reached> carry_out_next() {
     Frame& frame = stack_.back();
     const Action action = frame.actions[frame.next++];
-    MachineState state = frame.state;
+    MachineState state =
+        frame.next == frame.actions.size() ? std::move(frame.state) : frame.state;  // not needed again
     if (machine().perform(state, action) != OperationalMachine::Step::unknown) return Reached(std::move(state));
     HEDDLE_TRY(execute(path()));  // it ends with the action
     if (over() || is_stale()) return Reached();
@@ -368,6 +414,8 @@ class TreeSearch : public UnitSearch {
   std::vector<Action> start_;  // of the unit
   std::vector<Frame> stack_;   // behind it
   HashSet visited_;
+  MergedHistories merged_;
+  bool at_once_ = false;                      // stores become visible as under SC
   std::unordered_set<Hash128> known_;         // keys of units
   std::vector<Hash128> reached_;              // ends, in this unit
   std::vector<std::vector<Action>> samples_;  // paths to some of them
