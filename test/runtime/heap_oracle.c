@@ -65,6 +65,11 @@ void rt_heap_event(void* at, uint64_t size) {
   (void)at, (void)size;
   ++events;
 }
+void rt_heap_moved(const void* from, const void* to, uint64_t size) {
+  (void)from;
+  (void)to;
+  (void)size;
+}
 static _Alignas(4096) uint8_t kept[1 << 20];
 static uint64_t kept_size;
 void* rt_permanent(size_t size) {

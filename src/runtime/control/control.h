@@ -227,6 +227,7 @@ bool rt_is_permanent(const void* at);
 
 /* ---- heap (heap.c) */
 void rt_heap_event(void* at, uint64_t size); /* access.c: decision point before a block is freed */
+void rt_heap_moved(const void* from, const void* to, uint64_t size); /* access.c: what was in it is there now */
 #define RT_HEAP_BASE 0x600000000000ull
 #define RT_HEAP_SIZE (1ull << 40)
 /* Fails the execution when [at, at + size) touches a freed block. */
