@@ -6,6 +6,7 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
 const events = data.events, threads = data.threads, why = data.why;
 const performed = (() => { let n = events.length; while (n > 0 && events[n - 1].pending) --n; return n; })();
+const eventNumber = i => i + 1 + data.left_out + (i >= data.gap.at ? data.gap.events : 0);  // of the whole run
 const LANE = 46, HEAD = 22;
 let width = 16;              // pixels for one event
 let current = -1;            // event that was just performed
@@ -181,7 +182,7 @@ function drawNow() {
   const every = width >= 12 ? 10 : 20;
   for (let i = Math.ceil(from / every) * every; i < to; i += every) {
     context.fillStyle = colours['--soft'];
-    context.fillText(String(i + 1 + data.left_out), x(i), 14);
+    context.fillText(String(eventNumber(i)), x(i), 14);
     context.fillStyle = colours['--faint'];
     context.fillRect(x(i) + width / 2, HEAD, 1, bottom - HEAD);
   }
@@ -382,7 +383,7 @@ function drawList() {
     const i = listed[k], e = events[i];
     rows.append(make('div', {class: 'event' + (i === current ? ' current' : '') + (decisive.has(i) ? ' decisive' : '') + (i > 0 && events[i - 1].thread !== e.thread ? ' switch' : ''),
       role: 'option', id: 'event-' + i, 'aria-selected': String(i === current), 'aria-setsize': listed.length, 'aria-posinset': k + 1, 'data-event': i},
-      make('span', {class: 'n'}, e.pending ? '–' : String(i + 1 + data.left_out)), make('span', {class: 'th'}, threadName(e.thread)), make('span', {class: 'tx'}, (decisive.has(i) ? '[' + decisive.get(i).join(' ') + '] ' : '') + e.text), make('span', {class: 'at'}, placeText(e))));
+      make('span', {class: 'n'}, e.pending ? '–' : String(eventNumber(i))), make('span', {class: 'th'}, threadName(e.thread)), make('span', {class: 'tx'}, (decisive.has(i) ? '[' + decisive.get(i).join(' ') + '] ' : '') + e.text), make('span', {class: 'at'}, placeText(e))));
   }
 }
 function showInList() {
@@ -405,7 +406,7 @@ function go(to) {
   box.setAttribute('aria-valuenow', String(current + 1));
   box.setAttribute('aria-valuetext', 'event ' + (current + 1) + ': ' + sentence(current));
   box.dataset.event = current;
-  $('position').textContent = (current + 1 + data.left_out) + ' of ' + (performed + data.left_out);
+  $('position').textContent = eventNumber(current) + ' of ' + eventNumber(performed - 1);
   $('now').textContent = sentence(current);
   const at = current * width + 12;
   if (at < scroll.scrollLeft + 40 || at + width > scroll.scrollLeft + scroll.clientWidth - 40) scroll.scrollLeft = at - scroll.clientWidth / 2;
@@ -483,6 +484,7 @@ function fillNotes() {
   note('A pair of events is called decisive when a run in which the two came the other way round passed, and no smaller change had that effect.');
   if (!why.finished) note('The search for decisive pairs was stopped by its time limit or by Ctrl-C: there may be others.');
   if (data.left_out) note('The first ' + data.left_out + ' events are left out.');
+  if (data.gap.events) note('Behind event ' + eventNumber(data.gap.at - 1) + ', ' + data.gap.events + ' events are left out.');
   for (const source of data.sources) if (source.missing) note('No text of ' + source.path + ': ' + source.missing);
   for (const text of data.assumptions) note(text);
 }

@@ -13,6 +13,7 @@
 #include "cli/report_output.h"
 #include "driver/confirm.h"
 #include "driver/output_calls.h"
+#include "driver/unseen_code.h"
 #include "explore/explorer.h"
 #include "replay/interrupt.h"
 
@@ -252,9 +253,32 @@ void print_found(const Found& found) {
                shell_quote({found.schedule}));
 }
 
+std::string list_of(const std::vector<UnseenFunction>& functions) {
+  constexpr size_t kMost = 3;
+  std::string out;
+  for (size_t i = 0; i < functions.size() && i < kMost; ++i) {
+    out += fmt::format("{}{}", i == 0 ? "" : ", ", functions[i].name);
+    if (!functions[i].place.empty()) out += fmt::format(" ({})", functions[i].place);
+  }
+  if (functions.size() > kMost) out += fmt::format(" and {} more", functions.size() - kMost);
+  return out;
+}
+
+// Code of the program's own that nobody sees may hold the very race that is looked for.
+void doubt(ExploreResult& result, const UnseenCode& unseen) {
+  if (result.end != ExploreResult::End::all || unseen.own.empty()) return;
+  result.end = ExploreResult::End::not_covered;
+  result.site = HEDDLE_NO_SITE;
+  result.why = fmt::format("heddle does not see what is done in {}, which was not built with it into the program",
+                           list_of(unseen.own));
+}
+
 // What the verdict rests on beside the exploration itself.
-std::vector<std::string> assumptions(const ExploreResult& result, const ProgramExecutor& executor) {
+std::vector<std::string> assumptions(const ExploreResult& result, const ProgramExecutor& executor,
+                                     const UnseenCode& unseen) {
   std::vector<std::string> out;
+  if (!unseen.systems.empty())
+    out.push_back("functions of libraries act at once, whatever other threads do: " + list_of(unseen.systems));
   if (result.progress.awaits)
     out.push_back(
         fmt::format("a loop that reads the same {} times in a row waits for other threads", kRoundsOfWaiting));
@@ -395,9 +419,12 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     return std::make_unique<ProgramExecutor>(*setup.program, launch);
   };
   ProgressLine line(!common.quiet && !common.json);
-  const ExploreResult result = HEDDLE_TRY(explore(executor, options, [&](const ExploreProgress& progress) {
+  const UnseenCode unseen =
+      unseen_code(setup.program->program(), HEDDLE_TRY(EffectsTable::load()));
+  ExploreResult result = HEDDLE_TRY(explore(executor, options, [&](const ExploreProgress& progress) {
     line.show_now_and_then(progress_text(progress));
   }));
+  doubt(result, unseen);
   std::vector<Found> found;
   for (const Execution& failure : result.failures) {
     line.show(fmt::format("found: {}; shortening", failure.failure->identity));
@@ -417,11 +444,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   }
   line.clear();
   if (common.json)
-    print_json(to_json(result, found, assumptions(result, executor), options.algorithm, *setup.program));
+    print_json(to_json(result, found, assumptions(result, executor, unseen), options.algorithm, *setup.program));
   else {
     print_races(result.races, *setup.program);
     print_predictions(result.predictions, *setup.program);
-    print_result(result, found, assumptions(result, executor), common, *setup.program);
+    print_result(result, found, assumptions(result, executor, unseen), common, *setup.program);
   }
   for (size_t i = 0; i < found.size() && !given.report.empty(); ++i)
     if (found[i].confirmation.best.schedule_complete)
@@ -430,7 +457,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                               {.rules = options.rules,
                                .origin = "check",
                                .schedule_file = found[i].schedule,
-                               .assumptions = assumptions(result, executor)},
+                               .assumptions = assumptions(result, executor, unseen)},
                               common));
   if (given.races == "fail" && !result.races.empty()) return ExitCode::failure_found;
   return exit_code(result);

@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr unsigned kOrdersOfOthers = 2;  // that are tried of each other explanation
+constexpr std::chrono::seconds kShortestRun{2};  // a run that follows an order gets so much in any case
 
 class Reproducer {
  public:
@@ -145,6 +146,7 @@ class Reproducer {
       result_.attempts.push_back(std::move(attempt));
       if (verdict == SolveVerdict::found) {
         if (HEDDLE_TRY(follow(problem, result_.attempts.back()))) return true;
+        if (result_.attempts.back().endless) return interrupted();  // the next would take as long
         continue;
       }
       const bool proved = verdict == SolveVerdict::impossible && !use.clocks;
@@ -162,8 +164,12 @@ class Reproducer {
       order.items.push_back(attempt.answer.order.empty() ? 0 : attempt.answer.order.size() - 1);
     }
     events_.progress("replaying");
-    Execution run = HEDDLE_TRY(
-        executor_.execute({.guide = &order.guide, .rules = rules_, .fresh = true, .keep_schedule = true}));
+    // Code outside the program may wait for another thread without saying so, and never come back.
+    std::optional<Clock::time_point> until = deadline_;
+    if (deadline_) until = Clock::now() + std::max<Clock::duration>((*deadline_ - Clock::now()) / 4, kShortestRun);
+    Execution run = HEDDLE_TRY(executor_.execute(
+        {.guide = &order.guide, .rules = rules_, .fresh = true, .keep_schedule = true, .deadline = until}));
+    attempt.endless = run.outcome == Outcome::out_of_time;
     if (run.failure) result_.matched = match(failure_, *run.failure);
     if (run.outcome == Outcome::failed && result_.matched != FailureMatch::none) {
       result_.end = ReproduceResult::End::reproduced;
@@ -245,7 +251,8 @@ std::string what_happened(const Execution& run) {
       return fmt::format("no run can follow it: thread {} at {}: {}", run.thread.text(), place_text(run.place),
                          run.text);
     default:
-      return fmt::format("the run that followed it did not come to an end: {}", run.text);
+      return fmt::format("the run that followed it did not come to an end{}{}", run.text.empty() ? "" : ": ",
+                         run.text);
   }
 }
 

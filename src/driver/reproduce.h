@@ -46,6 +46,7 @@ struct ReproduceAttempt {
   SolveAnswer answer;
   std::chrono::milliseconds solving{};
   std::string replay;  // of a found order: why the run is no result; empty: it is
+  bool endless = false;  // the run had not ended when its part of the time was over
 };
 
 struct ReproduceResult {

@@ -217,6 +217,7 @@ class OperationalMachine {
   MemoryModel model_;
   std::unordered_set<uint32_t> output_sites_;
   ByAddress<Word> initial_;            // before anybody wrote
+  std::unordered_set<uint64_t> done_before_;  // once-only initialisations of before the first event
   std::optional<uint64_t> first_key_;  // that the program makes
 };
 

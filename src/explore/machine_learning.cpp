@@ -193,7 +193,7 @@ bool OperationalMachine::agrees(const MachineState& state, uint32_t thread, cons
   return load(state, thread, piece.address, piece.size) == piece.value;
 }
 
-// What the first runs show of objects that were there before: keys, words of futexes.
+// What the first runs show of objects that were there before: keys, words of futexes, what is done once.
 std::string OperationalMachine::learn_sync(const MachineState& state, uint32_t thread,
                                            const Operation& operation, const heddle_event& event,
                                            uint64_t& in) {
@@ -213,6 +213,9 @@ std::string OperationalMachine::learn_sync(const MachineState& state, uint32_t t
   if (operation.sync() == HEDDLE_SYNC_key_delete && event.after == 0 &&
       (!first_key_ || operation.second < *first_key_))
     return "the end of a key that was there before";
+  if ((operation.sync() == HEDDLE_SYNC_once || operation.sync() == HEDDLE_SYNC_guard_acquire) &&
+      event.after == 0 && state.objects.find(operation.address) == nullptr)
+    done_before_.insert(operation.address);  // by a constructor; by the C++ library, for its locales
   const bool compares = operation.sync() == HEDDLE_SYNC_futex &&
                         (operation.size == HEDDLE_PART_compare || operation.size == HEDDLE_PART_timed_compare);
   if (compares && !is_private(operation) && !load(state, thread, operation.address, 4)) {

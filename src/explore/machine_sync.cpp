@@ -312,7 +312,7 @@ std::optional<uint64_t> OperationalMachine::sync_input(const MachineState& state
                                    [](const ThreadState& other) { return other.there && !other.over; }) == 1;
     case HEDDLE_SYNC_once:
     case HEDDLE_SYNC_guard_acquire:
-      return object.holder == 0 && !object.done;
+      return object.holder == 0 && !object.done && !done_before_.contains(operation.address);
     case HEDDLE_SYNC_futex:
       switch (operation.size) {
         case HEDDLE_PART_compare:

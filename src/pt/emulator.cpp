@@ -34,6 +34,8 @@ constexpr uint64_t kRarelyStalled = 64, kLongStall = 400;
 constexpr uint64_t kRarelyInside = 32;
 constexpr std::chrono::milliseconds kLongOutside{2};
 constexpr size_t kChunk = 64 << 10;  // of trace data
+constexpr uint64_t kNoCall = UINT64_MAX;
+constexpr int64_t kFirstRestart = -512, kLastRestart = -516;  // the kernel's ERESTARTSYS and its like
 constexpr uint32_t kPtType = 8;      // of the PT event, as on many machines
 
 PerfTraceInfo machine_info(const PtClock& clock) {
@@ -419,9 +421,13 @@ class Emulator {
     thread.in_kernel = true;
     thread.call = call;
     if (call == SYS_sched_getaffinity) process_.pin(tid, false);
-    if (is_fork(call)) own_.lay_open();
+    if (is_fork(call)) lay_open();
     resume(tid, thread);
-    // Most calls come back soon; of the others the kernel says that they sleep.
+    return comes_back(core, tid);
+  }
+
+  // Most calls come back soon; of the others the kernel says that they sleep.
+  bool comes_back(unsigned core, pid_t tid) {
     for (int tries = 0;; ++tries) {
       const std::optional<Stop> stop = process_.wait(tid, false);
       if (stop) {
@@ -444,20 +450,29 @@ class Emulator {
   // so are processes for other programs.
   static bool is_fork(uint64_t call) { return call == SYS_fork || call == SYS_vfork || call == SYS_clone; }
 
+  void lay_open() {
+    if (forking_++ == 0) own_.lay_open();
+  }
+
   bool deliver(unsigned core) {
     Core& here = cores_[core];
     const pid_t tid = here.thread;
     Thread& thread = threads_[tid];
+    const int signal = std::exchange(thread.signal, 0);
+    // A call that was interrupted begins anew if there is no handler: it may wait for what another thread is to
+    // do, or make a process. Otherwise nothing happens (a child has ended, and nobody wants to know).
+    const user_regs_struct& registers = process_.registers(tid);
+    const auto result = static_cast<int64_t>(registers.rax);
+    const bool begins_anew =
+        registers.orig_rax != kNoCall && result <= kFirstRestart && result >= kLastRestart;
+    if (!begins_anew && effect_of_signal(process_.pid(), signal) == SignalEffect::none) return true;
     if (here.packets.enabled()) here.packets.interrupt(tsc_, thread.ip);
     tsc_ += kSwitchCost;
-    const int signal = std::exchange(thread.signal, 0);
+    thread.in_kernel = true;
+    thread.call = begins_anew ? registers.orig_rax : kNoCall;
+    if (is_fork(thread.call)) lay_open();
     process_.step(tid, signal);
-    const std::optional<Stop> stop = process_.wait(tid, true);
-    if (!stop) return false;
-    if (stop->kind != Stop::Kind::stepped) return handle(*stop), false;
-    thread.ip = process_.ip(tid);
-    arrive(core, thread.ip);
-    return true;
+    return comes_back(core, tid);
   }
 
   // ---- what else happens to threads
@@ -532,7 +547,7 @@ class Emulator {
     const uint64_t call = thread.call;
     if (call == SYS_mmap || call == SYS_mprotect || call == SYS_mremap || call == SYS_munmap) tell_mappings();
     if (call == SYS_sched_getaffinity) process_.pin(tid, true);
-    if (is_fork(call)) own_.guard();
+    if (is_fork(call) && --forking_ == 0) own_.guard();
     if (thread.core) arrive(*thread.core, thread.ip);
   }
 
@@ -544,7 +559,7 @@ class Emulator {
       return;
     }
     thread.signal = signal;
-    if (!is_deadly_signal(process_.pid(), signal)) return;
+    if (effect_of_signal(process_.pid(), signal) != SignalEffect::deadly) return;
     if (thread.core && cores_[*thread.core].packets.enabled())
       cores_[*thread.core].packets.interrupt(tsc_, thread.ip);
     out_.failed_tid = tid;
@@ -567,6 +582,7 @@ class Emulator {
   SteppedProcess process_;
   std::optional<PerfMapping> code_mapping_;
   OwnCode own_;
+  unsigned forking_ = 0;  // threads that make a process just now
   std::mt19937_64 random_;
   PtClock clock_;
   PerfTraceInfo info_;

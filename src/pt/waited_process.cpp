@@ -55,18 +55,19 @@ void look_at_death(pid_t tid, TracedEnd& end) {
 
 }  // namespace
 
-bool is_deadly_signal(int pid, int signal) {
-  if (signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT || signal == SIGSTOP ||
-      signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
-    return false;
+SignalEffect effect_of_signal(int pid, int signal) {
   std::ifstream in(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(in, line);) {
     uint64_t mask = 0;
-    if (std::sscanf(line.c_str(), "SigCgt: %lx", &mask) == 1 ||
-        std::sscanf(line.c_str(), "SigIgn: %lx", &mask) == 1)
-      if ((mask >> (signal - 1) & 1) != 0) return false;
+    const auto holds = [&](const char* format) {
+      return std::sscanf(line.c_str(), format, &mask) == 1 && (mask >> (signal - 1) & 1) != 0;
+    };
+    if (holds("SigCgt: %lx")) return SignalEffect::caught;
+    if (holds("SigIgn: %lx")) return SignalEffect::none;
   }
-  return true;
+  const bool harmless = signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT ||
+                        signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+  return harmless ? SignalEffect::none : SignalEffect::deadly;
 }
 
 Result<TracedEnd> run_and_wait(const std::vector<std::string>& command,
@@ -101,7 +102,7 @@ Result<TracedEnd> run_and_wait(const std::vector<std::string>& command,
       signal = 0;
     } else if (status >> 16 != 0 || (signal == SIGSTOP && tid != pid)) {  // a thread was made, and begins
       signal = 0;
-    } else if (is_deadly_signal(pid, signal) && end.failed_tid == 0 && !end.timed_out) {
+    } else if (effect_of_signal(pid, signal) == SignalEffect::deadly && end.failed_tid == 0 && !end.timed_out) {
       look_at_death(tid, end);
     }
     ::ptrace(PTRACE_CONT, tid, nullptr, static_cast<long>(signal));

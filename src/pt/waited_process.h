@@ -15,7 +15,8 @@ namespace heddle {
 Result<TracedEnd> run_and_wait(const std::vector<std::string>& command,
                                std::optional<std::chrono::milliseconds> time_limit);
 
-// Whether a signal ends this process, as nobody catches or ignores it.
-bool is_deadly_signal(int pid, int signal);
+// What a signal that comes now does to this process.
+enum class SignalEffect { none, caught, deadly };
+SignalEffect effect_of_signal(int pid, int signal);
 
 }  // namespace heddle

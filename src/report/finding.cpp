@@ -83,7 +83,9 @@ class FindingMaker {
     for (const size_t event : wanted)
       if (!order_.is_pending(event)) from = std::min(from, order_.moment_of(event));
     out_.left_out = from;
-    for (size_t at = from; at < count; ++at) shown_.push_back(at);
+    choose_gap(wanted, from, count);
+    for (size_t at = from; at < count; ++at)
+      if (!in_gap(at)) shown_.push_back(at);
     for (uint32_t thread = 0; thread < out_.threads.size(); ++thread) {
       bool first = true;
       for (const size_t event : order_.events_of(thread)) {
@@ -94,11 +96,34 @@ class FindingMaker {
     }
   }
 
-  size_t number_of(size_t event) const {
-    return order_.is_pending(event) ? pending_.at(event) : order_.moment_of(event) - out_.left_out;
+  // What was decided early may show very late (a livelock): the long way between is left out.
+  void choose_gap(const std::set<size_t>& wanted, size_t from, size_t count) {
+    if (count - from <= kMostEvents) return;
+    size_t head = from + kMostEvents / 2, tail = count - kMostEvents / 2;
+    std::set<size_t> moments;
+    for (const size_t event : wanted)
+      if (!order_.is_pending(event)) moments.insert(order_.moment_of(event));
+    for (const size_t at : moments)
+      if (at >= head && at < tail) (at - head <= tail - at ? head = at + 1 : tail = at);
+    out_.gap_at = head - from;
+    out_.gap = tail - head;
   }
-  // A position in the order; what was left out is at the beginning.
-  size_t number_of_moment(size_t at) const { return at < out_.left_out ? 0 : at - out_.left_out; }
+
+  bool in_gap(size_t at) const {
+    const size_t begin = out_.left_out + out_.gap_at;
+    return at >= begin && at < begin + out_.gap;
+  }
+  bool is_shown(size_t at) const { return at >= out_.left_out && !in_gap(at); }
+
+  size_t number_of(size_t event) const {
+    return order_.is_pending(event) ? pending_.at(event) : number_of_moment(order_.moment_of(event));
+  }
+  // A position in the order, or the next one that is shown.
+  size_t number_of_moment(size_t at) const {
+    if (at < out_.left_out) return 0;
+    const size_t number = at - out_.left_out;
+    return number < out_.gap_at ? number : number - std::min(out_.gap, number - out_.gap_at);
+  }
 
   void find_variables() {
     struct Use {
@@ -182,7 +207,7 @@ class FindingMaker {
           event.place = store.place;
           event.variable = store.variable;
           event.text = "its store to " + store.object + " becomes visible: " + store.value;
-          if (order_.moment_of(moment.event) >= out_.left_out) event.store = number_of(moment.event);
+          if (is_shown(order_.moment_of(moment.event))) event.store = number_of(moment.event);
         }
       } else {
         event.kind = moment.kind == StepKind::wake ? "wake" : "timeout";
@@ -201,6 +226,9 @@ class FindingMaker {
     for (const HeldLock& lock : locks_.spans()) {
       const size_t released = lock.released == kNoEvent ? end : number_of(lock.released);
       if (lock.released != kNoEvent && order_.moment_of(lock.released) < out_.left_out) continue;
+      if (lock.released != kNoEvent && in_gap(order_.moment_of(lock.taken)) &&
+          in_gap(order_.moment_of(lock.released)))
+        continue;
       out_.locks.push_back({.thread = order_.event(lock.taken).thread,
                             .object = object_name(lock.object, run_, context_.names),
                             .begin = number_of_moment(order_.moment_of(lock.taken)),
@@ -210,7 +238,7 @@ class FindingMaker {
     if (out_.header.memory_model == MemoryModel::sc) return;
     for (size_t i = 0; i < order_.event_count(); ++i) {
       if (order_.event(i).kind != HEDDLE_EVENT_write || !order_.was_buffered(i)) continue;
-      if (order_.moment_of(i) < out_.left_out) continue;
+      if (!is_shown(order_.moment_of(i))) continue;
       out_.buffered.push_back({.thread = order_.event(i).thread,
                                .object = object_name(order_.event(i).address, run_, context_.names),
                                .begin = number_of(i),

@@ -81,6 +81,8 @@ struct FailureFinding {
 
   std::vector<FindingEvent> events;
   size_t left_out = 0;  // events at the beginning of a long run
+  size_t gap = 0;       // events left out in the middle of one, before events[gap_at]
+  size_t gap_at = 0;
   std::vector<FindingVariable> variables;
   std::vector<FindingSpan> locks, buffered;
   std::vector<FindingSource> sources;

@@ -113,6 +113,7 @@ Json to_json(const FailureFinding& finding) {
           {"variables", std::move(variables)},
           {"events", std::move(events)},
           {"left_out", finding.left_out},
+          {"gap", {{"events", finding.gap}, {"at", finding.gap_at}}},
           {"locks", spans_json(finding.locks)},
           {"buffered", spans_json(finding.buffered)},
           {"sources", std::move(sources)},

@@ -115,8 +115,10 @@ class TextForm {
   }
 
   void add_events(const std::vector<size_t>& told) {
-    size_t skipped = 0, lines = 0;
+    size_t skipped = 0, lines = 0, before = told.front();
     for (const size_t event : told) {
+      if (before < f_.gap_at && event >= f_.gap_at) skipped += f_.gap;
+      before = event;
       const bool decisive = labels_.contains(event);
       if (!decisive && lines >= kLinesPerStretch) {
         ++skipped;

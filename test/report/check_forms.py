@@ -66,7 +66,7 @@ def check_trace(trace):
 def check_report(report):
     assert report["format"] == 1 and report["failure"]["identity"] and report["replays"]["runs"] >= 1
     events, threads, why = report["events"], report["threads"], report["why"]
-    assert sum(not event.get("pending") and event["kind"] not in ("visible", "wake", "timeout") for event in events) + report["left_out"] >= \
+    assert sum(not event.get("pending") and event["kind"] not in ("visible", "wake", "timeout") for event in events) + report["left_out"] + report["gap"]["events"] >= \
         report["schedule"]["events"]
     for event in events:
         assert event["thread"] < len(threads) and event["step"] < len(report["schedule"]["steps"])

@@ -65,6 +65,11 @@ void rt_heap_event(void* at, uint64_t size) {
   (void)at, (void)size;
   ++events;
 }
+void rt_heap_moved(const void* from, const void* to, uint64_t size) {
+  (void)from;
+  (void)to;
+  (void)size;
+}
 static _Alignas(4096) uint8_t kept[1 << 20];
 static uint64_t kept_size;
 void* rt_permanent(size_t size) {
@@ -395,7 +400,7 @@ static void one_seed(void) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  for (uint32_t i = 0; i < 80; ++i) threads[i].index = i;
+  for (uint32_t i = 0; i < 80; ++i) threads[i].index = threads[i].arena = i;
   rt_heap_begin_execution();
   const uint64_t size = (sizeof(struct world) + 4095) & ~4095ull;
   uint8_t* memory = (uint8_t*)rt_system_call(SYS_mmap, 0, (long)(2 * size), PROT_READ | PROT_WRITE,

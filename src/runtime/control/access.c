@@ -488,6 +488,16 @@ void rt_heap_event(void* at, uint64_t size) {
   open_access(self, HEDDLE_EVENT_call, NULL, 0, 0, false, __builtin_frame_address(0));
 }
 
+/* What a block held has gone along with it: nobody ran since the event at its release, so both belong to that one. */
+void rt_heap_moved(const void* from, const void* to, uint64_t size) {
+  if (!rt.active || size == 0) return;
+  struct rt_thread* self = rt.current;
+  rt_value(self, self->op.site, value_at(from, size));
+  keep_data(self, (uint64_t)(uintptr_t)from, from, size, false);
+  open_ranges[0] = (struct range){.at = to, .size = size, .writes = true};
+  open_range_count = 1;
+}
+
 void heddle_control_blocking(uint32_t site, const char* name) {
   if (!rt.active) return;
   struct heddle_control_block* block = rt.block;

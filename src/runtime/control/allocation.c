@@ -69,6 +69,7 @@ static void* resize(void* p, uint64_t size, const void* caller) {
     return NULL;
   }
   uint64_t old;
+  bool told = false;
   if (RT_UNLIKELY(rt_is_permanent(p))) {
     old = ((uint64_t*)p)[-1];
     if (size <= old) return p;
@@ -80,11 +81,13 @@ static void* resize(void* p, uint64_t size, const void* caller) {
     if (rt.active && !heap_in_c_library(caller)) {
       rt_heap_event(p, old);
       heap_checked(p, "realloc");
+      told = true;
     }
   }
   void* moved = take(size, HEAP_GRANULE, false);
   if (moved == NULL) return NULL;
   memcpy(moved, p, size < old ? size : old);
+  if (told) rt_heap_moved(p, moved, size < old ? size : old);
   if (!rt_is_permanent(p)) heap_release(heap_find((uint64_t)(uintptr_t)p));
   return moved;
 }

@@ -76,6 +76,8 @@ struct rt_running; /* handlers.c */
 
 struct rt_thread {
   uint32_t index; /* order of creation */
+  uint64_t path;  /* of its name: who made it, as which child; 0: main() */
+  uint32_t arena; /* of the heap: as far as it goes by the name, so that addresses do not depend on the order */
   uint32_t creator, child, children;
   enum rt_state state;
   struct rt_op op;                  /* pending, or being performed */
@@ -138,6 +140,7 @@ struct rt_globals {
   struct rt_thread* alone; /* harness.c: as long as it can go on, nobody else does */
   struct rt_thread* threads; /* HEDDLE_CONTROL_MAX_THREADS */
   uint32_t thread_count;     /* created in this execution */
+  uint32_t arenas_taken;     /* of those that threads of threads share out: a bit for each */
   uint16_t* live;            /* indexes of those alive, in order of creation */
   uint32_t live_count;
   struct heddle_control_block* block;
@@ -227,6 +230,7 @@ bool rt_is_permanent(const void* at);
 
 /* ---- heap (heap.c) */
 void rt_heap_event(void* at, uint64_t size); /* access.c: decision point before a block is freed */
+void rt_heap_moved(const void* from, const void* to, uint64_t size); /* access.c: what was in it is there now */
 #define RT_HEAP_BASE 0x600000000000ull
 #define RT_HEAP_SIZE (1ull << 40)
 /* Fails the execution when [at, at + size) touches a freed block. */
@@ -348,7 +352,7 @@ void rt_buffers_begin_execution(void);
 bool rt_place_of(const void* at, struct heddle_place* place);
 bool rt_place_matches(const struct heddle_place* place, const void* at);
 /* switching.c */
-struct rt_slot* rt_take_slot(uint64_t stack_size); /* at least */
+struct rt_slot* rt_take_slot(uint64_t stack_size, const struct rt_thread* creator); /* of at least this size */
 void rt_release_slot(struct rt_slot* slot);
 void rt_start_on_slot(struct rt_thread* thread);
 void rt_switch(struct rt_thread* from, struct rt_thread* to); /* from == null: never comes back */

@@ -12,7 +12,7 @@
 /* Of each arena: how much may rest before the oldest is handed out again. Large blocks have given their pages
  * back, they cost addresses only. */
 #define RESTING_SMALL (64ull << 20)
-#define ROOM_TIGHT (4ull << 20) /* arena of a thread from HEAP_ROOMY on */
+#define ROOM_TIGHT (4ull << 20) /* an arena from HEAP_ROOMY on */
 #define COMMIT_STEP (1ull << 20)
 
 RT_STATE static bool prepared;
@@ -227,14 +227,15 @@ struct heap_block* heap_take(uint64_t size, uint64_t alignment, bool* reused) {
   if (alignment < HEAP_GRANULE) alignment = HEAP_GRANULE;
   const uint32_t class = class_of(&granules);
   const bool large = granules >= HEAP_SLOT / HEAP_GRANULE;
-  struct heap_block* block = take_from(thread, granules, class, alignment, large, reused);
+  const uint32_t arena = rt.current != NULL ? rt.current->arena : 0;
+  struct heap_block* block = take_from(arena, granules, class, alignment, large, reused);
   if (RT_UNLIKELY(block == NULL)) {
     block = take_from(HEAP_SHARED, granules, class, alignment, large, reused);
     if (block == NULL) return NULL;
   }
   block->granules = (uint32_t)granules;
   block->thread = (uint16_t)thread;
-  block->number = HEAP_STATE->arenas[thread].blocks++;
+  block->number = HEAP_STATE->arenas[arena].blocks++;
   block->freed = 0;
   return block;
 }

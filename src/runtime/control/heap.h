@@ -4,8 +4,8 @@
  * arena is full, on what was freed), never on the interleaving: each thread has an arena of its own, in which
  * it takes the next free address. Only who outgrows its arena goes to one that all share.
  *
- *   RT_HEAP_BASE    small blocks of thread 0 | of 1..63 | shared rest | of 64...
- *   + 512 GiB       large blocks of thread 0 | of 1..63 | shared rest
+ *   RT_HEAP_BASE    small blocks of arena 0 | of 1..63 | shared rest | of 64...
+ *   + 512 GiB       large blocks of arena 0 | of 1..63 | shared rest
  *   + 1016 GiB      the heap's own state: arenas, records of large blocks, what reset goes back to
  *   + RT_HEAP_SIZE  shadow: a byte for each granule of 16 bytes of small blocks
  *
@@ -32,7 +32,7 @@
 #define HEAP_SLOTS ((HEAP_OWN - HEAP_LARGE) / HEAP_SLOT)
 
 enum {
-  HEAP_ROOMY = 64,                          /* threads below this index have large arenas */
+  HEAP_ROOMY = 64,                          /* arenas below this are large */
   HEAP_SHARED = HEDDLE_CONTROL_MAX_THREADS, /* arena of those whose own is used up */
   HEAP_ARENAS,
   HEAP_CLASSES = 64 + 26 * 8, /* of sizes */

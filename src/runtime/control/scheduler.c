@@ -65,6 +65,7 @@ void rt_scheduler_init(void) {
 void rt_begin_execution(void) {
   rt.events = rt.values = rt.preemptions = rt.quiet = rt.now = 0;
   rt.thread_count = rt.live_count = 0;
+  rt.arenas_taken = 0;
   rt.random = rt.seed * 0x2545f4914f6cdd1dull + 0x632be59bd9b4e019ull;
   rt.following = rt.plan.steps > 0;
   rt.alone = NULL;
@@ -107,6 +108,21 @@ static void match_given_thread(struct rt_thread* thread) {
     }
 }
 
+/* Threads of main() have the first arenas in order; others are looked for from a place that their names give. */
+static uint32_t arena_for(const struct rt_thread* thread) {
+  enum { FIRST = HEAP_ROOMY / 2, COUNT = HEAP_ROOMY - FIRST };
+  if (thread->index == 0) return 0;
+  if (thread->creator == 0 && thread->child + 1 < FIRST) return thread->child + 1;
+  for (uint32_t i = 0; i < COUNT; ++i) {
+    const uint32_t at = (uint32_t)((thread->path + i) % COUNT);
+    if ((rt.arenas_taken >> at & 1) != 0) continue;
+    rt.arenas_taken |= 1u << at;
+    return FIRST + at;
+  }
+  const uint32_t rest = HEAP_ROOMY + thread->index;
+  return rest < HEAP_SHARED ? rest : HEAP_SHARED;
+}
+
 struct rt_thread* rt_new_thread(struct rt_thread* creator) {
   if (rt.thread_count == HEDDLE_CONTROL_MAX_THREADS) return NULL;
   struct rt_thread* thread = &rt.threads[rt.thread_count];
@@ -114,6 +130,8 @@ struct rt_thread* rt_new_thread(struct rt_thread* creator) {
   thread->index = rt.thread_count++;
   thread->creator = creator != NULL ? creator->index : 0;
   thread->child = creator != NULL ? creator->children++ : 0;
+  thread->path = creator != NULL ? rt_mix(creator->path, thread->child + 1) : 0;
+  thread->arena = arena_for(thread);
   thread->state = RT_ALIVE;
   rt.live[rt.live_count++] = (uint16_t)thread->index;
   if (thread->index < rt.block->layout.threads_capacity)

@@ -27,9 +27,11 @@
 #define GAP 4096      /* below the frames of the slot's own start: untouched when a thread begins */
 #define CLEARED 16384 /* of a used stack, by hand; what is below goes back to the system */
 #define MAX_SLOTS 32768
+#define OF_MAIN 16u    /* slots for threads that main() makes */
+#define OF_OTHERS 111u /* and behind them for those that others make */
 
 RT_STATE static struct rt_slot* slots;
-RT_STATE static uint32_t slot_count; /* that exist */
+RT_STATE static uint32_t slot_count; /* behind the last that exists */
 RT_STATE static bool has_wrfsbase;
 RT_STATE static uint8_t* creator_stack; /* where slots are taken */
 #define CREATOR_STACK 65536
@@ -198,18 +200,19 @@ static void enlarge_stack(struct rt_slot* slot, uint64_t size) {
 
 struct request {
   uint64_t stack_size;
+  uint32_t wanted;
   struct rt_slot* slot;
   void* back;
 };
 
 static void take_slot(void* argument) {
   struct request* request = argument;
-  uint32_t number = 1;
-  while (number < slot_count && slots[number].taken) ++number;
+  uint32_t number = request->wanted;
+  while (number < MAX_SLOTS && slots[number].taken) ++number;
   if (number < MAX_SLOTS) {
     struct rt_slot* slot = request->slot = &slots[number];
-    if (number == slot_count) {
-      ++slot_count;
+    if (!slot->exists) {
+      if (number >= slot_count) slot_count = number + 1;
       slot->number = number;
       create_slot(slot);
     } else if (slot->used) {
@@ -221,9 +224,16 @@ static void take_slot(void* argument) {
   rt_return_to(request->back);
 }
 
+/* By the name of the thread, if it is free: where its stack lies, which addresses of its variables tell, must not
+ * depend on who else made a thread before. */
+static uint32_t wanted_slot(const struct rt_thread* creator) {
+  if (creator->index == 0) return 1 + creator->children % OF_MAIN;
+  return 1 + OF_MAIN + (uint32_t)(rt_mix(creator->path, creator->children + 1) % OF_OTHERS);
+}
+
 /* Not on the stack of the program: what is left there must not tell whether the slot was there before. */
-struct rt_slot* rt_take_slot(uint64_t stack_size) {
-  struct request request = {.stack_size = stack_size};
+struct rt_slot* rt_take_slot(uint64_t stack_size, const struct rt_thread* creator) {
+  struct request request = {.stack_size = stack_size, .wanted = wanted_slot(creator)};
   rt_call_on(creator_stack + CREATOR_STACK, take_slot, &request, &request.back);
   return request.slot;
 }

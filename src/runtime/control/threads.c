@@ -163,7 +163,7 @@ static int create(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
   rt_perform(self);
   size_t stack_size = 0;
   if (attributes != NULL) pthread_attr_getstacksize(attributes, &stack_size);
-  struct rt_slot* slot = rt_take_slot(stack_size);
+  struct rt_slot* slot = rt_take_slot(stack_size, self);
   struct rt_thread* thread = slot != NULL ? rt_new_thread(self) : NULL;
   if (thread == NULL) return rt_result(self, EAGAIN);
   int detached = PTHREAD_CREATE_JOINABLE;
