@@ -7,6 +7,9 @@
  *   runtime: performs up to plan.runs executions with seeds plan.seed, plan.seed + 1, ..., stops at the first
  * one that ends otherwise than `passed`, fills `result`, sets `answer` to the number of the request, wakes it
  *
+ * A run of renewal `fork` that follows a schedule may leave snapshots: copies of its process that stand at a
+ * decision point and serve requests too, from there. The last digit (base 16) of `request` says who is asked.
+ *
  * All arrays lie behind the block at the offsets in `layout`, whose numbers heddle chooses. Everything the
  * runtime writes here was written by a process that may have gone wild: heddle checks indexes and counts before
  * it uses them. A C header without includes but for the integer types: anything may use it.
@@ -16,11 +19,12 @@
 
 #include <stdint.h>
 
-#define HEDDLE_CONTROL_FORMAT 1
+#define HEDDLE_CONTROL_FORMAT 2
 #define HEDDLE_CONTROL_VARIABLE "HEDDLE_CONTROL" /* decimal file descriptor of the memory file */
 #define HEDDLE_CONTROL_MAX_THREADS 65535         /* threads of one execution, ended ones included */
 #define HEDDLE_CONTROL_MAX_STACK 64              /* frames kept of a failure's stack */
 #define HEDDLE_CONTROL_MARKED 2                  /* events whose stacks can be asked for */
+#define HEDDLE_CONTROL_SNAPSHOTS 16              /* processes that may serve requests; 0 is the one that was started */
 #define HEDDLE_CONTROL_TEXT 512                  /* bytes of a message, with its terminating zero */
 #define HEDDLE_NO_SITE 0xffffffffu               /* a place outside the program's own code */
 
@@ -41,6 +45,13 @@ enum heddle_strategy {
   HEDDLE_STRATEGY_pos,  /* random priority per event, drawn anew after a race (Yuan et al., CAV 2018) */
   HEDDLE_STRATEGY_hold, /* threads that come to some places of the code wait there until nobody else can go on
                          */
+};
+
+/* What becomes of given steps that cannot be followed. */
+enum heddle_lenience {
+  HEDDLE_LENIENT_never,     /* the run diverges */
+  HEDDLE_LENIENT_leave_out, /* for schedules that were changed */
+  HEDDLE_LENIENT_put_off,   /* runs only: until the other steps have had their turn, again and again */
 };
 
 enum heddle_substrate { HEDDLE_SUBSTRATE_fibres, HEDDLE_SUBSTRATE_threads };
@@ -234,6 +245,8 @@ struct heddle_result {
   uint32_t steps_truncated;
   uint64_t preemptions;
   uint64_t load_base;                       /* of the executable: addresses of code minus this are its own */
+  uint64_t processor_time; /* nanoseconds that the execution took of the process that performed it */
+  uint64_t fork_time;      /* nanoseconds that the last copy of the process took; 0: there was none */
   uint64_t stack[HEDDLE_CONTROL_MAX_STACK]; /* code addresses, innermost first */
   struct heddle_stack marked[HEDDLE_CONTROL_MARKED]; /* of plan.marked */
   char text[HEDDLE_CONTROL_TEXT];
@@ -260,11 +273,25 @@ struct heddle_plan {
   uint32_t prefix;           /* after its end the strategy goes on; otherwise the end is the end of the run */
   uint32_t full_flushes;     /* flushes with a place: what has to come before goes before; none where nothing is
                                 buffered for it */
-  uint32_t lenient;          /* steps that cannot be followed are left out: for schedules that were changed */
+  uint32_t lenient;          /* enum heddle_lenience */
   uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
   uint32_t keep_moves;
   uint64_t marked[HEDDLE_CONTROL_MARKED]; /* the stacks of these events, from 1, are wanted; 0: none. With keep_events */
+  /* Snapshots that the run may leave, by bits: renewal `fork`, fibres, a given schedule (not by names), and
+   * no step of it left out until there. The next one is due so many events and so much processor time (nanoseconds) behind the last. */
+  uint32_t snapshots;
+  uint32_t unused;
+  uint64_t snapshot_events, snapshot_time;
+  uint64_t known_length; /* events of the longest run that is known to have passed, for snapshots: they cannot learn it */
   uint64_t stop_at_move; /* before this move, from 1, the process stands still; renewal `once` only. 0: never */
+};
+
+/* Where a snapshot stands: so many of the given steps were begun, of the last of them `count` is done. */
+struct heddle_snapshot {
+  uint64_t steps, count;
+  uint64_t events;
+  uint32_t request; /* that it was taken for: numbers are used again, and the one before may not have ended yet */
+  uint32_t unused;
 };
 
 struct heddle_control_layout {
@@ -290,6 +317,11 @@ struct heddle_control_block {
   uint32_t running_site;   /* a possibly blocking call outside control that is under way: its site and name; */
   uint32_t running_call;   /* 1 while it lasts */
   char running_name[64];
+  uint32_t snapshots_kept;    /* heddle, before a request: bits; the others end */
+  uint32_t snapshots_taken;   /* by the run of this request */
+  uint32_t snapshots_refused; /* 1: the program has something that a copy of the process would share */
+  uint32_t unused;
+  struct heddle_snapshot snapshots[HEDDLE_CONTROL_SNAPSHOTS];
   uint64_t exit_codes[256]; /* of this request's executions that passed: how many ended with which code */
   struct heddle_control_layout layout;
   struct heddle_plan plan;

@@ -17,7 +17,7 @@ constexpr size_t kShownVariables = 10;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
-  std::string core, time, shorten_time, output, order, debug_file;
+  std::string core, time, shorten_time, output, order, debug_file, snapshots;
   std::optional<uint64_t> tries, instructions;
   unsigned preemptions = 2, jobs = 1;
   bool no_shorten = false;
@@ -28,6 +28,7 @@ struct Outcomes {
   CoreCase core;
   PassingRun passing;
   CoreSearchResult search;
+  SnapshotCounts snapshots;  // of the search
   std::optional<Confirmation> confirmation;
   std::optional<Execution> told;         // the best schedule once more, with its events
   std::optional<uint64_t> instructions;  // of the failing thread in it
@@ -131,6 +132,7 @@ Json to_json(const Outcomes& all, const ControlledProgram& program) {
                {"tries", all.search.tries},
                {"events", all.search.events},
                {"prefix_events", all.search.prefix_events},
+               {"snapshots", {{"taken", all.snapshots.taken}, {"runs", all.snapshots.runs}}},
                {"seconds", static_cast<double>(all.search.elapsed.count()) / 1000},
                {"notes", core.notes},
                {"passing_notes", all.passing.notes}};
@@ -203,6 +205,9 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   if (!common.quiet && !common.json) print_core(all, *setup.program, common);
 
   if (all.passing.execution.outcome == Outcome::passed || all.passing.execution.outcome == Outcome::failed) {
+    setup.launch.snapshots = given.snapshots == "on"    ? SnapshotUse::always
+                             : given.snapshots == "off" ? SnapshotUse::never
+                                                        : SnapshotUse::automatic;
     ProgramExecutor executor(*setup.program, setup.launch);
     std::optional<TryPool> pool;
     if (given.jobs > 1) pool.emplace(*setup.program, setup.launch, given.jobs - 1);
@@ -213,7 +218,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                                                                              duration_text(so_far.elapsed)));
                                         }));
     pool.reset();
+    all.snapshots = executor.snapshots();
     line.clear();
+    if (common.verbose && all.snapshots.runs != 0 && !common.json)
+      fmt::print(stderr, "  {} of {} began at a snapshot of what they have in common ({} of them)\n",
+                 all.snapshots.runs, counted(all.search.tries, "run"), all.snapshots.taken);
     if (given.jobs > 1 && executor.renewal() != Renewal::reset && !common.quiet && !common.json)
       fmt::print(stderr, "  note: {}: runs at the same time may have been in each other's way\n",
                  executor.renewal_reason());
@@ -283,6 +292,11 @@ void add_core(VerbSet& verbs) {
       "--instructions", options->instructions,
       "As a baseline: align by the number of instructions that the failing thread had performed, as "
       "--json tells it of a schedule that was found, instead of by the index");
+  verb->add_option(
+          "--snapshots", options->snapshots,
+          "Whether runs begin at copies of the process that stand where they part: auto (default: where that "
+          "saves time), on or off")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
   verb->add_option("--preemptions", options->preemptions, "In combinations of up to so many (default 2)")
       ->check(CLI::Range(1, 2));
   verb->add_option("--order", options->order,

@@ -369,12 +369,13 @@ class Finder {
       const uint32_t thread = events_[i].thread;
       if (thread >= positions.size()) continue;
       const CorePosition& position = positions[thread];
-      if (seen[thread]++ != position.events || position.kind != CorePosition::Kind::midway || thread == 0)
+      if (seen[thread]++ != position.events || position.kind != CorePosition::Kind::midway ||
+          position.guessed || thread == 0)
         continue;
       for (uint32_t next = 0; next < positions.size(); ++next) {
         if (next == thread) continue;
         const bool failing = next == run_.failing;
-        if (failing || positions[next].kind == CorePosition::Kind::midway)
+        if (failing || (positions[next].kind == CorePosition::Kind::midway && !positions[next].guessed))
           found_[{i, next}] = std::min(found_.try_emplace({i, next}, UINT64_MAX).first->second,
                                        failing ? kPosition : 2 * kPosition);
       }

@@ -83,8 +83,36 @@ uint64_t events_before(const PassingRun& run, uint32_t thread, uint64_t move) {
       [&](const heddle_move& made) { return made.kind == HEDDLE_MOVE_event && made.thread == thread; }));
 }
 
-// Threads that began alike are paired in the order of their creation, if there are as many of them in the core
-// as had been created by then.
+// Which of these threads of the passing run, in the order of creation, those of the core are that began alike,
+// in the order of their ids; some of them have ended there. The kernel numbers threads one by one when it is
+// asked for no others meanwhile; otherwise nobody knows, and those that were created last are taken. The
+// failing one is known.
+std::vector<uint32_t> those_left(const CoreCase& core, const PassingRun& run,
+                                 const std::vector<size_t>& members, std::vector<uint32_t> threads) {
+  const auto is_failing = [&](size_t member) { return member == core.failing && run.alignment; };
+  const bool has_failing = std::ranges::any_of(members, is_failing);
+  if (has_failing) std::erase(threads, run.alignment->thread);
+  std::vector<uint32_t> numbered;
+  for (const size_t member : members) {
+    const auto number = static_cast<uint32_t>(core.stacks[member].tid - core.core->pid());
+    if (!is_failing(member) && std::ranges::find(threads, number) != threads.end()) numbered.push_back(number);
+  }
+  const size_t others = members.size() - (has_failing ? 1 : 0);
+  if (numbered.size() == others)
+    threads = std::move(numbered);
+  else
+    threads.erase(threads.begin(), threads.end() - static_cast<ptrdiff_t>(std::min(others, threads.size())));
+  std::vector<uint32_t> out;
+  for (auto next = threads.begin(); const size_t member : members) {
+    if (is_failing(member))
+      out.push_back(run.alignment->thread);
+    else if (next != threads.end())
+      out.push_back(*next++);
+  }
+  return out;
+}
+
+// Threads that began alike are paired in the order of their creation.
 void find_positions(const CoreCase& core, PassingRun& run) {
   const std::vector<heddle_thread_entry>& created = run.execution.created;
   run.positions.assign(created.size(), {});
@@ -112,22 +140,20 @@ void find_positions(const CoreCase& core, PassingRun& run) {
       return thread != created[thread].creator && creator.kind == CorePosition::Kind::midway &&
              born[thread] > creator.events;
     });
-    if (threads.size() != members.size()) {
-      // The failing one alone is left: the others have ended.
-      if (members.size() == 1 && members[0] == core.failing && run.alignment) {
-        placed[run.alignment->thread] = true;
-        run.positions[run.alignment->thread] = {CorePosition::Kind::midway,
-                                                events_before(run, run.alignment->thread, run.alignment->move)};
-      }
-      return;
-    }
     std::ranges::sort(members, {}, [&](size_t i) { return core.stacks[i].tid; });
+    const bool guessed = threads.size() != members.size();
+    if (guessed) threads = those_left(core, run, members, std::move(threads));
+    if (threads.size() != members.size()) return;
     for (size_t i = 0; i < members.size(); ++i) {
       const std::optional<Alignment> found =
           align(core.indexes[members[i]].index, run.execution.moves, threads[i], *core.regions);
       placed[threads[i]] = true;
-      if (found)
-        run.positions[threads[i]] = {CorePosition::Kind::midway, events_before(run, threads[i], found->move)};
+      if (members[i] == core.failing && run.alignment && run.alignment->thread == threads[i])
+        run.positions[threads[i]] = {CorePosition::Kind::midway,
+                                     events_before(run, threads[i], run.alignment->move)};
+      else if (found)
+        run.positions[threads[i]] = {CorePosition::Kind::midway, events_before(run, threads[i], found->move),
+                                     guessed};
     }
   };
   const auto main = std::ranges::find(core.stacks, core.core->pid(), &CoreStack::tid);

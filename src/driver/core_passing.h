@@ -21,7 +21,8 @@ struct CriticalVariable {
 struct CorePosition {
   enum class Kind : uint8_t { unknown, not_begun, midway, ended };
   Kind kind = Kind::unknown;
-  uint64_t events = 0;  // of its own that it had performed
+  uint64_t events = 0;   // of its own that it had performed
+  bool guessed = false;  // some of its kind had ended, and which ones is not known
 };
 
 struct PassingRun {

@@ -49,6 +49,7 @@ class Search {
     in_order_ = options_.order == CoreOrder::chess;
     if (!in_order_) {
       HEDDLE_TRY(try_positions());
+      by_position_ = result_.tries;
       HEDDLE_TRY(search());
       in_order_ = true;
     }
@@ -89,7 +90,7 @@ class Search {
       const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
       if (run != nullptr) add(run, 0);
       // What the core tells may mislead: after a while every second try is the baseline's next.
-      if (in_order_ || ended_ || result_.tries < kAlone) continue;
+      if (in_order_ || ended_ || result_.tries < kAlone + by_position_) continue;
       if (baseline == nullptr) baseline = baseline_of_passing();
       for (const uint64_t tries = result_.tries;
            result_.tries == tries && !ended_ && next_of_baseline < baseline->candidates.size();) {
@@ -117,7 +118,7 @@ class Search {
       const CoreCandidate& wanted = of.candidates[number];
       if (of.preemptions == 0 && tried_.contains({wanted.event, wanted.next})) return;
       if (std::optional<Schedule> prefix = cut(of, wanted.event, of.threads[wanted.next], StepKind::run))
-        pool_->prepare({of.id, number}, *std::move(prefix), plan_of(nullptr, false));
+        pool_->prepare({of.id, number}, *std::move(prefix), plan_of(nullptr, Lenience::never));
     };
     for (size_t i = 1; i <= pool_->size(); ++i) prepare_one(base, candidate + i);
     if (following != nullptr && following->id != base.id) prepare_one(*following, 0);
@@ -248,8 +249,8 @@ class Search {
         if (!prefix) break;
         // What the pool has prepared is the first of these.
         const bool first = next == candidate.next && kind == StepKind::run;
-        std::optional<Execution> done = HEDDLE_TRY(
-            execute(*prefix, false, first ? std::optional(TryPool::Key{base.id, number}) : std::nullopt));
+        std::optional<Execution> done = HEDDLE_TRY(execute(
+            *prefix, Lenience::never, first ? std::optional(TryPool::Key{base.id, number}) : std::nullopt));
         if (done) result_.prefix_events += std::min<uint64_t>(candidate.event, done->events);
         if (done && again) --result_.tries;
         if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
@@ -274,10 +275,10 @@ class Search {
            execution.schedule_complete;
   }
 
-  ExecutionPlan plan_of(const Schedule* prefix, bool lenient) const {
+  ExecutionPlan plan_of(const Schedule* prefix, Lenience lenience) const {
     return {.strategy = Strategy::nonpreemptive(),
             .schedule = prefix,
-            .lenient = lenient,
+            .lenience = lenience,
             .rules = options_.rules,
             .keep_schedule = true,
             .keep_events = true,
@@ -285,9 +286,9 @@ class Search {
   }
 
   // Nothing: the schedule cannot be followed.
-  Result<std::optional<Execution>> execute(const Schedule& prefix, bool lenient,
+  Result<std::optional<Execution>> execute(const Schedule& prefix, Lenience lenience,
                                            std::optional<TryPool::Key> prepared = std::nullopt) {
-    const ExecutionPlan plan = plan_of(&prefix, lenient);
+    const ExecutionPlan plan = plan_of(&prefix, lenience);
     Execution execution = pool_ != nullptr && prepared && pool_->knows(*prepared)
                               ? HEDDLE_TRY(pool_->take(*prepared))
                               : HEDDLE_TRY(executor_.execute(plan));
@@ -345,9 +346,12 @@ class Search {
     }
     const bool begins =
         failing != 0 && positions[failing].kind == Kind::midway && positions[failing].events != 0;
+    // Where it was guessed which threads these are, once is enough.
+    const bool guessed = std::ranges::any_of(positions, &CorePosition::guessed);
     std::set<std::vector<uint32_t>> orders;
     for (const bool stopped_first : {true, false})
       for (const bool failing_first : {false, true}) {
+        if (guessed && !orders.empty()) continue;
         // Without anybody who was stopped, this is the passing run.
         if (failing_first ? !begins : midway.empty()) continue;
         std::vector<uint32_t> order = {0};
@@ -362,7 +366,8 @@ class Search {
     return {};
   }
 
-  // Each thread in turn to where the core has it, as far as it can go.
+  // Each thread in turn to where the core has it, as far as it can go, again and again: threads wait for each
+  // other on their way. What has ended there had all the events it needed, however many these were.
   Result<void> try_order(const std::vector<uint32_t>& order) {
     const std::vector<CorePosition>& positions = passing_.positions;
     const std::vector<ThreadName> threads = thread_names(passing_.execution.created);
@@ -377,16 +382,19 @@ class Search {
     prefix.header.values.clear();
     for (const uint32_t thread : order) {
       const std::optional<ThreadIndex> index = prefix.find(threads[thread]);
-      const uint64_t count =
-          positions[thread].kind == CorePosition::Kind::unknown ? own[thread] : positions[thread].events;
+      const CorePosition::Kind kind = positions[thread].kind;
+      const uint64_t count = kind == CorePosition::Kind::ended     ? kAll
+                             : kind == CorePosition::Kind::unknown ? own[thread]
+                                                                   : positions[thread].events;
       if (index && count != 0) prefix.steps.push_back(Step::run(*index, count));
     }
-    if (check_schedule(prefix)) HEDDLE_TRY(execute(prefix, true));
+    if (check_schedule(prefix)) HEDDLE_TRY(execute(prefix, Lenience::put_off));
     return {};
   }
 
   static constexpr uint64_t kMostWeight = uint64_t{1} << 32;
   static constexpr uint64_t kNextDepth = uint64_t{1} << 60, kNextRun = uint64_t{1} << 24;
+  static constexpr uint64_t kAll = uint64_t{1} << 40;
   static constexpr uint64_t kAlone = 10, kBaselineWeight = 64, kMoreTries = 20;
   static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
 
@@ -402,6 +410,7 @@ class Search {
   bool in_order_ = false;                        // the present phase: in the order of the run, or by weight
   std::set<std::pair<size_t, uint32_t>> tried_;  // alone
   std::optional<bool> timed_;
+  uint64_t by_position_ = 0;        // tries that brought threads to where the core has them
   uint64_t bases_ = 0;              // runs that were looked at so far
   uint64_t last_try_ = UINT64_MAX;  // of those that may find something better than what resembles the failure
   std::optional<CoreSearchResult::End> ended_;

@@ -1,13 +1,12 @@
 // The search for a failing schedule, guided by a core (section 5 of the paper, algorithm 2).
 //
-// First the threads are brought to where the core has them, if it has one in the middle of something; also with
-// the failing one before the others, up to where the passing run goes another way. Then
-// preemptions are tried (core_candidates.h), alone and two together, the lightest first; the weight of two is
-// twice the product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption
-// is looked for in the run that the first one gave. A thread in a timed wait is let go on by the end of its
-// time. From the tenth try on, every second one is the next of the
-// baseline: a core that misleads costs about twice as much as none. When all is tried, all pairs of points of
-// the run follow in its order.
+// First the threads are brought to where the core has them, in turn, if it has one in the middle of something;
+// also with the failing one before the others, up to where the passing run goes another way. Then preemptions
+// are tried (core_candidates.h), alone and two together, the lightest first; the weight of two is twice the
+// product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption is looked
+// for in the run that the first one gave. A thread in a timed wait is let go on by the end of its time. From
+// the tenth of these tries on, every second one is the next of the baseline: a core that misleads costs about
+// twice as much as none. When all is tried, all pairs of points of the run follow in its order.
 //
 // With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
 // stays the same.

@@ -1,9 +1,11 @@
 #include "driver/watched_run.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -250,7 +252,8 @@ class Watch {
     }
     siginfo_t info{};
     const bool told = ::ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0;
-    const Result<void> written = write(thread, signal, told ? std::optional(info) : std::nullopt);
+    const Result<bool> written = write(thread, signal, told ? std::optional(info) : std::nullopt);
+    if (written && !*written) return;
     if (!written) failed_ = written.error();
     end_.kind = WatchedEnd::Kind::crashed;
     end_.signal = signal;
@@ -268,8 +271,9 @@ class Watch {
     return true;
   }
 
-  // All threads stand still first.
-  Result<void> write(pid_t failing, int signal, std::optional<siginfo_t> reason) {
+  // All threads stand still first. False: there is nothing to write any more, since another thread has ended
+  // the process meanwhile (main() returned while a detached thread crashed); nobody but the end is to come.
+  Result<bool> write(pid_t failing, int signal, std::optional<siginfo_t> reason) {
     std::vector<pid_t> threads = {failing};
     std::vector<pid_t> moving;
     for (const auto& [thread, entry] : threads_) {
@@ -291,9 +295,15 @@ class Watch {
       });
       if (moving.size() == before) signal_.wait(microseconds(200));
     }
+    user_regs_struct registers{};
+    iovec where{&registers, sizeof registers};
+    std::erase_if(threads,
+                  [&](pid_t thread) { return ::ptrace(PTRACE_GETREGSET, thread, NT_PRSTATUS, &where) != 0; });
+    // Of a hang, the main thread may have ended before the others.
+    if (threads.empty() || (signal != 0 && threads.front() != failing)) return false;
     end_.core_bytes = HEDDLE_TRY(write_core(
         {.pid = pid_, .threads = std::move(threads), .signal = signal, .reason = reason}, run_.core));
-    return {};
+    return true;
   }
 
   Result<void> look_at_limits() {
@@ -313,8 +323,7 @@ class Watch {
       while (threads_[pid_].state != State::held && (got = ::waitpid(pid_, &status, __WALL | WNOHANG)) == 0 &&
              Clock::now() < patience)
         signal_.wait(microseconds(200));
-      HEDDLE_TRY(write(pid_, 0, std::nullopt));
-      finish(WatchedEnd::Kind::hung);
+      if (HEDDLE_TRY(write(pid_, 0, std::nullopt))) finish(WatchedEnd::Kind::hung);
     } else if (run_.deadline && now >= *run_.deadline) {
       finish(WatchedEnd::Kind::out_of_time);
     }

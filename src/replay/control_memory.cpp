@@ -93,7 +93,8 @@ ControlMemory::~ControlMemory() {
   if (file_ >= 0) ::close(file_);
 }
 
-void ControlMemory::ask(heddle_plan plan, const GivenSteps* given) {
+void ControlMemory::ask(heddle_plan plan, const GivenSteps* given, uint32_t server) {
+  HEDDLE_CHECK(server < HEDDLE_CONTROL_SNAPSHOTS);
   plan.steps = given != nullptr ? given->steps.size() : 0;
   layout_.threads_in_count = given != nullptr ? given->threads.size() : 0;
   HEDDLE_CHECK(plan.steps <= layout_.steps_in_capacity);
@@ -109,7 +110,7 @@ void ControlMemory::ask(heddle_plan plan, const GivenSteps* given) {
   block_->event_progress = 0;
   block_->running_call = 0;
   block_->quit = 0;
-  ++request_;
+  request_ = (request_ / HEDDLE_CONTROL_SNAPSHOTS + 1) * HEDDLE_CONTROL_SNAPSHOTS + server;
   __atomic_store_n(&block_->request, request_, __ATOMIC_SEQ_CST);
 }
 

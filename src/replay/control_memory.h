@@ -39,7 +39,8 @@ class ControlMemory {
   heddle_control_block& block() { return *block_; }
 
   // Writes plan and steps and sets the request; does not wake anybody. plan.steps is set here.
-  void ask(heddle_plan plan, const GivenSteps* given);
+  // `server`: who is asked; 0, or a snapshot that was kept until now.
+  void ask(heddle_plan plan, const GivenSteps* given, uint32_t server = 0);
   bool answered() const;
   // Waits for the answer, for at most this long.
   void wait(uint32_t milliseconds) const;

@@ -29,13 +29,20 @@ struct RunRules {
   void fail_at(uint8_t exit_code) { failing_codes[exit_code / 64] |= uint64_t{1} << (exit_code % 64); }
 };
 
+// What becomes of steps that cannot be followed.
+enum class Lenience : uint8_t {
+  never,      // the run diverges
+  leave_out,  // of a step too what is left of it
+  put_off,    // until the others have had their turn, again and again while any goes on; for runs of threads
+};
+
 struct ExecutionPlan {
   Strategy strategy;
   uint64_t seed = 1;
   uint64_t runs = 1;                   // with seed, seed + 1, ... until one does not pass
   const Schedule* schedule = nullptr;  // to follow; when it is a prefix, the strategy goes on behind it
   const Guide* guide = nullptr;        // the same by names; at its end the strategy goes on. Not both
-  bool lenient = false;  // steps of the schedule that cannot be followed are left out; requires a prefix
+  Lenience lenience = Lenience::never;  // others require a prefix
   // Flushes with a location: stores that have to come before go before; none where nothing is buffered for it.
   bool full_flushes = false;
   RunRules rules;

@@ -20,6 +20,9 @@ static_assert(static_cast<int>(Strategy::Kind::nonpreemptive) == HEDDLE_STRATEGY
               static_cast<int>(Strategy::Kind::pct) == HEDDLE_STRATEGY_pct &&
               static_cast<int>(Strategy::Kind::pos) == HEDDLE_STRATEGY_pos &&
               static_cast<int>(Strategy::Kind::hold) == HEDDLE_STRATEGY_hold);
+static_assert(static_cast<int>(Lenience::never) == HEDDLE_LENIENT_never &&
+              static_cast<int>(Lenience::leave_out) == HEDDLE_LENIENT_leave_out &&
+              static_cast<int>(Lenience::put_off) == HEDDLE_LENIENT_put_off);
 
 constexpr uint64_t kKeptEvents = 1 << 20;
 constexpr uint64_t kKeptMoves = 1 << 25;
@@ -122,13 +125,16 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   std::copy(plan.rules.failing_codes.begin(), plan.rules.failing_codes.end(), out.failing_codes);
   out.guided = plan.guide != nullptr ? 1 : 0;
   out.prefix = plan.guide != nullptr || (plan.schedule != nullptr && plan.schedule->header.prefix) ? 1 : 0;
-  out.lenient = plan.lenient ? 1 : 0;
+  out.lenient = static_cast<uint32_t>(plan.lenience);
   out.full_flushes = plan.full_flushes ? 1 : 0;
   return out;
 }
 
 ProgramExecutor::ProgramExecutor(const ControlledProgram& program, LaunchOptions options)
-    : program_(program), options_(std::move(options)), renewal_(options_.renewal) {
+    : program_(program),
+      options_(std::move(options)),
+      renewal_(options_.renewal),
+      snapshots_(options_.snapshots) {
   // Memory can be put back in one process of fibres only.
   if (options_.substrate == Substrate::threads) renewal_ = std::max(renewal_, Renewal::fork);
 }
@@ -160,13 +166,14 @@ std::optional<Renewal> ProgramExecutor::better_renewal(const SessionAnswer& answ
   return std::nullopt;
 }
 
-Result<SessionAnswer> ProgramExecutor::ask(const ExecutionPlan& plan, Renewal renewal,
+Result<SessionAnswer> ProgramExecutor::ask(const ExecutionPlan& plan, Renewal renewal, From from,
                                            const GivenSteps* given) {
   const ControlCapacity capacity = capacity_for(plan);
   std::unique_ptr<ControlSession>& session = renewal == Renewal::reset ? resetting_ : forking_;
   if (renewal == Renewal::start || (session && (!session->alive() || !session->capacity().holds(capacity))))
     session.reset();
   if (!session) {
+    if (renewal != Renewal::reset) snapshots_.session_ended();
     SessionOptions options{.capacity = capacity, .patience = options_.patience};
     options.streams.output = options_.output;
     options.streams.input = options_.inherit_input ? 0 : options_.input;
@@ -179,7 +186,9 @@ Result<SessionAnswer> ProgramExecutor::ask(const ExecutionPlan& plan, Renewal re
   heddle_plan wanted = runtime_plan(plan, options_.substrate, renewal);
   if (renewal == Renewal::start) wanted.expected_events = longest_;
   const auto detail = plan.keep_schedule ? ControlMemory::Detail::all : ControlMemory::Detail::counts;
-  SessionAnswer answer = HEDDLE_TRY(session->request(wanted, given, plan.deadline, detail));
+  SnapshotRequest snapshots{.kept = renewal == Renewal::fork ? snapshots_.kept() : 0};
+  if (from == From::snapshot) snapshots = snapshots_.request(wanted, *given);
+  SessionAnswer answer = HEDDLE_TRY(session->request(wanted, given, plan.deadline, detail, snapshots));
   longest_ = std::max(longest_, answer.answer.result.events);
   if (renewal == Renewal::start) session->finish();
   if (answer.end != SessionAnswer::End::answered || renewal == Renewal::start) session.reset();
@@ -194,11 +203,17 @@ Result<Execution> ProgramExecutor::execute(const ExecutionPlan& plan) {
   std::array<uint64_t, 256> exit_codes{};
   ExecutionPlan rest = plan;
   while (true) {
-    const Renewal renewal = plan.fresh ? std::max(renewal_, Renewal::fork) : renewal_;
+    Renewal renewal = plan.fresh ? std::max(renewal_, Renewal::fork) : renewal_;
     rest.seed = plan.seed + runs;
     rest.runs = plan.runs - runs;
     if (renewal == Renewal::fork && options_.input >= 0) rest.runs = 1;  // each reads from the start
-    const SessionAnswer answer = HEDDLE_TRY(ask(rest, renewal, given ? &*given : nullptr));
+    const From from = options_.substrate == Substrate::fibres && renewal != Renewal::start && snapshots_.wanted(plan)
+                          ? From::snapshot
+                          : From::start;
+    if (from == From::snapshot) renewal = Renewal::fork;
+    const SessionAnswer answer = HEDDLE_TRY(ask(rest, renewal, from, given ? &*given : nullptr));
+    if (from == From::snapshot && !snapshots_.performed(answer)) continue;
+    if (from == From::start) snapshots_.note_run(answer.answer.result);
     for (size_t i = 0; i < exit_codes.size(); ++i) exit_codes[i] += answer.exit_codes[i];
     std::string reason;
     if (const auto better = better_renewal(answer, renewal, reason)) {

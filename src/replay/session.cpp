@@ -86,9 +86,11 @@ bool ControlSession::wait_for_answer(milliseconds time) {
 
 Result<SessionAnswer> ControlSession::request(const heddle_plan& plan, const GivenSteps* given,
                                               std::optional<Clock::time_point> deadline,
-                                              ControlMemory::Detail when_passed) {
+                                              ControlMemory::Detail when_passed,
+                                              const SnapshotRequest& snapshots) {
   using End = SessionAnswer::End;
-  memory_.ask(plan, given);
+  memory_.block().snapshots_kept = snapshots.kept;
+  memory_.ask(plan, given, snapshots.server);
   HangWatch watch(memory_.block(), target_, patience_);
   memory_.wake();
   while (!memory_.answered()) {
@@ -115,6 +117,9 @@ Result<SessionAnswer> ControlSession::request(const heddle_plan& plan, const Giv
   const Answer brief = HEDDLE_TRY(memory_.read(ControlMemory::Detail::counts));
   SessionAnswer out{.answer = brief, .executions = brief.result.executions};
   std::ranges::copy(memory_.block().exit_codes, out.exit_codes.begin());
+  out.snapshots_taken = memory_.block().snapshots_taken & plan.snapshots;
+  out.snapshots_refused = memory_.block().snapshots_refused != 0;
+  std::ranges::copy(memory_.block().snapshots, out.snapshots.begin());
   if (brief.result.outcome != HEDDLE_OUTCOME_passed || when_passed == ControlMemory::Detail::all)
     out.answer = HEDDLE_TRY(memory_.read(ControlMemory::Detail::all));
   return out;

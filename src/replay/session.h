@@ -24,6 +24,12 @@ struct SessionOptions {
   std::chrono::milliseconds patience = std::chrono::seconds(10);
 };
 
+// Snapshots of earlier requests (abi/control.h), for one request.
+struct SnapshotRequest {
+  uint32_t server = 0;  // who is asked; 0: nobody of them
+  uint32_t kept = 0;    // bits; the others end
+};
+
 struct SessionAnswer {
   enum class End {
     answered,
@@ -37,7 +43,10 @@ struct SessionAnswer {
   int status = 0;                          // as waitpid gives it
   uint64_t executions = 0;                 // performed before the end
   std::array<uint64_t, 256> exit_codes{};  // of those that passed
-  std::string call;                        // hung
+  uint32_t snapshots_taken = 0;            // bits
+  bool snapshots_refused = false;
+  std::array<heddle_snapshot, HEDDLE_CONTROL_SNAPSHOTS> snapshots{};
+  std::string call;  // hung
   uint32_t site = HEDDLE_NO_SITE;
 };
 
@@ -48,7 +57,8 @@ class ControlSession {
   // Requires: alive(). `given` may be null. After any end but `answered` the session is over. With
   // `when_passed` set to counts, the lists of an answer that passed are left out.
   Result<SessionAnswer> request(const heddle_plan& plan, const GivenSteps* given,
-                                std::optional<Clock::time_point> deadline, ControlMemory::Detail when_passed);
+                                std::optional<Clock::time_point> deadline, ControlMemory::Detail when_passed,
+                                const SnapshotRequest& snapshots = {});
 
   bool alive() { return !over_ && !target_.ended(); }
   pid_t pid() const { return target_.pid(); }

@@ -146,6 +146,14 @@ uint64_t ticks_of(const std::string& pid) {
   return user + system;
 }
 
+// Snapshots have children of their own.
+uint64_t ticks_with_children(const std::string& pid) {
+  uint64_t ticks = ticks_of(pid);
+  std::istringstream children(read_proc("/proc/" + pid + "/task/" + pid + "/children"));
+  for (std::string child; children >> child;) ticks += ticks_with_children(child);
+  return ticks;
+}
+
 }  // namespace
 
 std::vector<std::string> standard_environment() {
@@ -303,11 +311,7 @@ void Target::finish_output() {
 }
 
 uint64_t Target::processor_time() const {
-  const std::string pid = std::to_string(pid_);
-  uint64_t ticks = ticks_of(pid);
-  std::istringstream children(read_proc("/proc/" + pid + "/task/" + pid + "/children"));
-  for (std::string child; children >> child;) ticks += ticks_of(child);
-  return ticks;
+  return ticks_with_children(std::to_string(pid_));
 }
 
 }  // namespace heddle

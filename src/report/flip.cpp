@@ -36,7 +36,7 @@ Result<FlipVerdict> Flipper::run(const std::vector<Moment>& moments, Strategy st
   last_ = HEDDLE_TRY(executor_.execute({.strategy = strategy,
                                         .seed = seed,
                                         .schedule = &schedule,
-                                        .lenient = true,
+                                        .lenience = Lenience::leave_out,
                                         .rules = rules_,
                                         .keep_schedule = true,
                                         .keep_events = true,

@@ -151,6 +151,7 @@ struct rt_globals {
   uint64_t quiet; /* events in a row that changed nothing, by threads that spin */
   uint64_t now;   /* virtual nanoseconds that passed by waiting; see rt_clock() */
   uint64_t base;  /* load address of the executable */
+  uint64_t begun; /* processor time of the process when the execution began */
 };
 extern struct rt_globals rt;
 
@@ -383,6 +384,7 @@ uint64_t rt_signals_in(const sigset_t* set);
 void rt_deliver_signals(struct rt_thread* self); /* runs handlers */
 extern volatile uint32_t rt_handled_in_child;    /* handlers.c: how often a handler ran in a forked child */
 pid_t rt_real_id(pid_t id);                      /* identity.c: for the kernel */
+bool rt_had_children(void);
 pid_t rt_next_child(void);                       /* what the next child will be called; 0: by its real id */
 void rt_child_begins(pid_t name);                /* in the child */
 pid_t rt_name_child(pid_t id);                   /* in its parent: its name */

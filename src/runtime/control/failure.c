@@ -16,6 +16,7 @@
 #include <unwind.h>
 
 #include "runtime/control/control.h"
+#include "runtime/control/server.h"
 #include "runtime/control/switching.h"
 
 #define ALTERNATE_STACK 65536
@@ -68,6 +69,7 @@ _Noreturn void rt_finish(enum heddle_outcome outcome) {
   result->preemptions = rt.preemptions;
   result->seed = rt.seed;
   result->load_base = rt.base;
+  result->processor_time = rt_processor_time() - rt.begun;
   rt_close_step(rt.current);
   const bool stands = outcome == HEDDLE_OUTCOME_deadlock || outcome == HEDDLE_OUTCOME_lost_wakeup;
   rt_keep_pending(stands ? NULL : rt.current);

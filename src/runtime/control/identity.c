@@ -38,6 +38,10 @@ pid_t rt_next_child(void) {
   return child_count < MOST_CHILDREN ? (pid_t)(CHILD + child_count) : 0;
 }
 
+bool rt_had_children(void) {
+  return child_count != 0;
+}
+
 void rt_child_begins(pid_t name) {
   own_name = name;
 }

@@ -31,6 +31,10 @@ RT_STATE static uint16_t*
     given_thread; /* index in the given schedule -> thread, NO_THREAD while it does not exist */
 RT_STATE static uint16_t* given_index; /* thread -> index in the given schedule */
 RT_STATE static uint64_t given_step, given_left;
+/* Steps that may be put off: what is left of each, and whether any was so far. */
+#define MAX_TURNS 4096
+RT_STATE static uint64_t turns_left[MAX_TURNS];
+RT_STATE static bool put_off;
 RT_STATE static uint32_t spinners;
 #define NO_THREAD 0xffffu
 /* Milliseconds for what may come from outside: where a timed wait could end instead, and where other threads
@@ -62,6 +66,16 @@ void rt_scheduler_init(void) {
   rt.live = rt_map(sizeof(uint16_t) * HEDDLE_CONTROL_MAX_THREADS);
 }
 
+static uint64_t count_of(const struct heddle_step* step) {
+  return step->kind == HEDDLE_STEP_run || step->kind == HEDDLE_STEP_flush ? step->count : 1;
+}
+
+/* `begun` steps are done but for what is left of the last of them. */
+static void begin_turns(uint64_t begun, uint64_t left) {
+  for (uint64_t i = 0; i < rt.plan.steps && i < MAX_TURNS; ++i)
+    turns_left[i] = i + 1 < begun ? 0 : i + 1 == begun ? left : count_of(&steps_in()[i]);
+}
+
 void rt_begin_execution(void) {
   rt.events = rt.values = rt.preemptions = rt.quiet = rt.now = 0;
   rt.thread_count = rt.live_count = 0;
@@ -70,6 +84,8 @@ void rt_begin_execution(void) {
   rt.following = rt.plan.steps > 0;
   rt.alone = NULL;
   given_step = given_left = 0;
+  put_off = false;
+  if (rt.plan.lenient == HEDDLE_LENIENT_put_off) begin_turns(0, 0);
   spinners = 0;
   rt.block->result.steps = 0;
   rt.block->result.steps_truncated = 0;
@@ -81,6 +97,7 @@ void rt_begin_execution(void) {
   rt_buffers_begin_execution();
   if (rt.plan.guided) rt_guide_begin_execution();
   rt_strategy_begin();
+  rt_snapshots_begin_execution();
   struct rt_thread* first = rt_new_thread(NULL);
   first->op.site = HEDDLE_NO_SITE;
   rt_slots_begin_execution(first);
@@ -428,9 +445,35 @@ static bool is_possible(const struct heddle_step* step) {
   }
 }
 
+/* Each step as far as it goes; when its thread cannot go on, or waits by spinning, the rest is put off until
+ * the others have had their turn. Over when none of them can go on. */
+static struct rt_action next_turn(void) {
+  const uint64_t count = rt.plan.steps < MAX_TURNS ? rt.plan.steps : MAX_TURNS;
+  for (int yielded = 0; yielded < 2; ++yielded) {
+    uint64_t at = given_step == 0 ? 0 : given_step - 1;
+    for (uint64_t looked = 0; looked < count; ++looked, at = (at + 1) % count) {
+      const struct heddle_step* step = &steps_in()[at];
+      if (turns_left[at] == 0) continue;
+      if (step->kind == HEDDLE_STEP_run && is_possible(step)) {
+        struct rt_thread* thread = given_alive(step);
+        if (!thread->spinning && (yielded || !thread->yielded)) {
+          given_step = at + 1;
+          given_left = --turns_left[at];
+          return (struct rt_action){.kind = HEDDLE_STEP_run, .thread = thread};
+        }
+      }
+      put_off = true;
+    }
+  }
+  rt.following = false;
+  return (struct rt_action){.thread = NULL};
+}
+
 /* The next action of the given schedule; thread null: ask again, the schedule may be over by now. */
 static struct rt_action next_given(void) {
-  if (rt.plan.lenient && given_left != 0 && !is_possible(&steps_in()[given_step - 1])) given_left = 0;
+  if (rt.plan.lenient == HEDDLE_LENIENT_put_off) return next_turn();
+  const bool lenient = rt.plan.lenient == HEDDLE_LENIENT_leave_out;
+  if (lenient && given_left != 0 && !is_possible(&steps_in()[given_step - 1])) given_left = 0;
   while (given_left == 0) {
     if (given_step == rt.plan.steps) {
       if (!rt.plan.prefix) {
@@ -441,8 +484,8 @@ static struct rt_action next_given(void) {
       return (struct rt_action){.thread = NULL};
     }
     const struct heddle_step* step = &steps_in()[given_step++];
-    if (rt.plan.lenient && !is_possible(step)) continue;
-    given_left = step->kind == HEDDLE_STEP_run || step->kind == HEDDLE_STEP_flush ? step->count : 1;
+    if (lenient && !is_possible(step)) continue;
+    given_left = count_of(step);
   }
   const struct heddle_step* step = &steps_in()[given_step - 1];
   if (step->kind >= HEDDLE_STEP_run_to) {
@@ -481,6 +524,17 @@ static struct rt_action next_given(void) {
       diverge("unknown step");
   }
   return action;
+}
+
+/* Before an action of the given schedule: another run may begin here later, with other steps from here on. */
+static void snapshot_point(void) {
+  const uint64_t count = given_step == 0 ? 0 : count_of(&steps_in()[given_step - 1]) - given_left;
+  if (!rt_leave_snapshot(given_step, count)) return;
+  given_left = given_step == 0 ? 0 : count_of(&steps_in()[given_step - 1]) - count;
+  if (rt.plan.lenient == HEDDLE_LENIENT_put_off) begin_turns(given_step, given_left);
+  rt.following = rt.plan.steps > 0;
+  memset(given_thread, 0xff, sizeof(uint16_t) * (rt.block->layout.threads_in_count + 1));
+  for (uint32_t i = 0; i < rt.thread_count; ++i) match_given_thread(&rt.threads[i]);
 }
 
 /* ---- what is possible */
@@ -556,6 +610,7 @@ static struct rt_thread* choose(struct rt_thread* self) {
       rt_fail(HEDDLE_OUTCOME_livelock, "");
     struct rt_action action;
     if (rt.following) {
+      if (RT_UNLIKELY(rt.plan.snapshots != 0) && !put_off && rt_snapshot_due()) snapshot_point();
       action = next_given();
       if (action.thread == NULL) continue;
     } else {

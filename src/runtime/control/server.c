@@ -92,30 +92,36 @@ __attribute__((constructor(101))) static void connect(void) {
 }
 
 /* ---- requests */
-static void futex_wait(uint32_t* word, uint32_t value) {
+void rt_wait_while(uint32_t* word, uint32_t value) {
   RT_SYS4(SYS_futex, word, FUTEX_WAIT, value, 0);
 }
 
+/* Those for snapshots are left to them. */
 static void wait_for_request(void) {
   if (!under_heddle) return;
-  uint32_t* request = &rt.block->request;
-  while (__atomic_load_n(request, __ATOMIC_ACQUIRE) == rt.block->answer) futex_wait(request, rt.block->answer);
+  for (;;) {
+    const uint32_t request = __atomic_load_n(&rt.block->request, __ATOMIC_ACQUIRE);
+    if (request != rt.block->answer && request % HEDDLE_CONTROL_SNAPSHOTS == 0) return;
+    rt_wait_while(&rt.block->request, request);
+  }
 }
 
-static void answer(void) {
+void rt_answer(void) {
   if (!under_heddle) return;
   __atomic_store_n(&rt.block->answer, rt.block->request, __ATOMIC_RELEASE);
   RT_SYS3(SYS_futex, &rt.block->answer, FUTEX_WAKE, 1);
 }
 
-static void begin_request(void) {
+void rt_begin_request(void) {
   rt.plan = rt.block->plan;
   memset(&rt.block->result, 0, sizeof rt.block->result);
   memset(rt.block->exit_codes, 0, sizeof rt.block->exit_codes);
   rt.block->progress = 0;
+  rt.block->snapshots_taken = rt.block->snapshots_refused = 0;
+  if (rt.plan.known_length != 0) rt_strategy_learn(rt.plan.known_length);
 }
 
-static void clear_result(void) {
+void rt_clear_result(void) {
   struct heddle_result* result = &rt.block->result;
   const uint64_t executions = result->executions, total = result->total_events;
   memset(result, 0, sizeof *result);
@@ -125,7 +131,7 @@ static void clear_result(void) {
   rt.block->running_call = 0;
 }
 
-static void count_execution(void) {
+void rt_count_execution(void) {
   struct heddle_result* result = &rt.block->result;
   ++result->executions;
   result->total_events += result->events;
@@ -134,7 +140,7 @@ static void count_execution(void) {
 }
 
 static void execute(void) {
-  clear_result();
+  rt_clear_result();
   rt_clear_main_stack(main_pointer);
   rt_begin_execution();
   rt_swap_to(&server_pointer, main_pointer, rt_main_slot()->thread_pointer);
@@ -148,9 +154,13 @@ static void execute_in_child(void) {
     RT_SYS2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, 9);
     execute();
   }
+  rt_await_execution(child, errno);
+}
+
+void rt_await_execution(long child, int error) {
   int status = 0;
   if (child < 0) {
-    snprintf(rt.block->result.text, HEDDLE_CONTROL_TEXT, "cannot start a process: %s", strerror(errno));
+    snprintf(rt.block->result.text, HEDDLE_CONTROL_TEXT, "cannot start a process: %s", strerror(error));
     rt.block->result.outcome = HEDDLE_OUTCOME_unsupported;
     return;
   }
@@ -161,15 +171,17 @@ static void execute_in_child(void) {
     rt.block->result.outcome = HEDDLE_OUTCOME_signal;
     rt.block->result.number = WTERMSIG(status);
   }
+  while (RT_SYS4(SYS_wait4, -1, NULL, WNOHANG, 0) > 0) { /* snapshots that have ended */
+  }
 }
 
 static void serve_request(void) {
-  begin_request();
+  rt_begin_request();
   const uint64_t runs = rt.plan.renewal == HEDDLE_RENEWAL_once ? 1 : rt.plan.runs;
   for (uint64_t i = 0; i < runs && (i == 0 || !rt.block->quit); ++i) {
     rt.seed = rt.plan.seed + i;
     if (rt.plan.renewal == HEDDLE_RENEWAL_fork) {
-      clear_result();
+      rt_clear_result();
       execute_in_child();
     } else {
       if (rt.plan.renewal == HEDDLE_RENEWAL_reset) {
@@ -183,7 +195,7 @@ static void serve_request(void) {
       }
       execute();
     }
-    count_execution();
+    rt_count_execution();
     if (rt.block->result.outcome != HEDDLE_OUTCOME_passed) break;
   }
 }
@@ -193,7 +205,7 @@ static void serve(void* unused) {
   for (;;) {
     wait_for_request();
     serve_request();
-    answer();
+    rt_answer();
   }
 }
 
@@ -206,10 +218,10 @@ _Noreturn void rt_end_execution(void) {
   }
   const struct heddle_result* result = &rt.block->result;
   if (rt.plan.renewal == HEDDLE_RENEWAL_once) {
-    count_execution();
+    rt_count_execution();
     if (!under_heddle && result->outcome != HEDDLE_OUTCOME_passed)
       fprintf(stderr, "heddle: the program failed (%u) %s\n", result->outcome, result->text);
-    answer();
+    rt_answer();
   }
   const int code = result->outcome == HEDDLE_OUTCOME_passed ? result->exit_code : 10;
   for (;;) RT_SYS1(SYS_exit_group, rt.plan.renewal == HEDDLE_RENEWAL_once ? code : 0);
@@ -223,7 +235,7 @@ _Noreturn void rt_stand_still(void) {
   result->events = rt.events;
   result->threads = rt.thread_count;
   result->load_base = rt.base;
-  answer();
+  rt_answer();
   for (;;) RT_SYS0(SYS_pause);
 }
 
@@ -232,15 +244,15 @@ void rt_early_start(void) {
   if (rt.block == NULL) connect();
   rt_failure_init();
   wait_for_request();
-  begin_request();
+  rt_begin_request();
   if (rt.plan.renewal != HEDDLE_RENEWAL_once || rt.plan.substrate != HEDDLE_SUBSTRATE_threads) {
     rt.block->result.outcome = HEDDLE_OUTCOME_unsupported;
     strcpy(rt.block->result.text, "early");
-    answer();
+    rt_answer();
     for (;;) RT_SYS1(SYS_exit_group, 0);
   }
   rt.seed = rt.plan.seed;
-  clear_result();
+  rt_clear_result();
   const struct rt_thread before = first_thread;
   rt_begin_execution();
   rt.current->op = before.op;

@@ -7,7 +7,8 @@ Each program is compiled with heddle cc and run natively by heddle record --mode
 a schedule that fails in the same way, and heddle replay must show it. Prints one line for each program; a program that does not fail natively
 within the time is named and skipped, unless it must fail (--must NAME). Order "instructions" is temporal with the aligned point by instruction
 count (the paper's table 5); the count is that of the failing thread in the schedule that was found before. Behind the budget no program is begun.
-With --summary a table of all that failed natively ends the output.
+With --summary a table of all that failed natively ends the output. A command that does not end, or says nothing, is named with its exit code and
+what it wrote last; the other programs follow all the same.
 """
 import argparse
 import json
@@ -24,6 +25,23 @@ def compile_program(source, out, flags):
     subprocess.run(command, check=True)
 
 
+def say(command, patience, **options):
+    """(exit code, standard output, standard error) of a heddle command; "timeout" in place of the code when it did not end."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=patience,
+                              errors="replace", **options)
+        return done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as late:
+        return "timeout", "", (late.stderr or b"").decode(errors="replace")
+
+
+def told_by(out):
+    try:
+        return json.loads(out)
+    except json.JSONDecodeError:
+        return None
+
+
 def arguments_of(source):
     with open(source) as file:
         for line in file:
@@ -36,13 +54,16 @@ def native_core(command, folder, seconds):
     """The core of a native failure, how many runs it took, and how the program failed."""
     os.makedirs(folder, exist_ok=True)
     core = os.path.join(folder, "failure")
-    done = subprocess.run(["heddle", "record", "--mode", "core", "--json", "--chaos", "--time", f"{seconds}s", "--hang-timeout", "2s", "-o",
-                           core, "--"] + command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                          text=True)
-    try:
-        told = json.loads(done.stdout)
-    except json.JSONDecodeError:
-        return None, 0, f"NOT RECORDED ({done.returncode}: {done.stderr.strip()[-300:]})"
+    command = ["heddle", "record", "--mode", "core", "--json", "--chaos", "--time", f"{seconds}s", "--hang-timeout", "2s", "-o", core, "--"] + command
+    for _ in range(2):
+        code, out, errors = say(command, 10 * seconds + 60, cwd=folder)
+        told = told_by(out)
+        if told is not None:
+            break
+        # Once more, but not in silence: it should not happen.
+        print(f"  {os.path.basename(command[-1])}: record said nothing (exit code {code}): {errors.strip()[-300:]}", flush=True)
+    else:
+        return None, 0, f"NOT RECORDED ({code}: {errors.strip()[-300:]})"
     if told["verdict"] != "failure":
         return None, told["runs"], "no failure"
     return core, told["runs"], "hang" if told["hang"] else f"signal {told['signal']}"
@@ -50,12 +71,9 @@ def native_core(command, folder, seconds):
 
 def run_core(command, core, order, output, seconds, count):
     way = ["--order", "temporal", "--instructions", str(count)] if order == "instructions" else ["--order", order]
-    done = subprocess.run(["heddle", "core", "--json", *way, "--time", f"{seconds}s", "--no-shorten", "-o", output, core,
-                           "--"] + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        return done.returncode, json.loads(done.stdout), done.stderr
-    except json.JSONDecodeError:
-        return done.returncode, {}, done.stderr
+    code, out, errors = say(["heddle", "core", "--json", *way, "--time", f"{seconds}s", "--no-shorten", "-o", output, core, "--"] + command,
+                            10 * seconds + 120)
+    return code, told_by(out) or {}, errors
 
 
 def tries_of(row, order):
@@ -107,7 +125,12 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         app = os.path.join(folder, stem)
-        compile_program(os.path.join(options.programs, name), app, options.flags.split())
+        try:
+            compile_program(os.path.join(options.programs, name), app, options.flags.split())
+        except subprocess.CalledProcessError as error:
+            print(f"{name}: NOT COMPILED ({error.returncode})", flush=True)
+            bad += 1
+            continue
         command = [app] + arguments_of(os.path.join(options.programs, name))
         core, runs, how = native_core(command, os.path.join(folder, "run"), options.seconds)
         if core is None:
@@ -123,15 +146,14 @@ def main():
                 continue
             schedule = os.path.join(folder, order + ".heddle")
             code, told, errors = run_core(command, core, order, schedule, options.search_seconds, count)
-            if code != 0:
-                line += f" {order}: NOT FOUND ({told.get('tries', '?')} tries, {told.get('search', errors.strip()[:200])})"
+            if code != 0 or "tries" not in told:
+                line += f" {order}: NOT FOUND ({told.get('tries', '?')} tries, {told.get('search') or f'exit code {code}: ' + errors.strip()[-200:]})"
                 row[order] = f"> {told.get('tries', '?')}"
                 bad += order not in ("chess", "instructions")
                 continue
             row[order] = str(told["tries"])
             count = told.get("instructions", count)
-            replayed = subprocess.run(["heddle", "replay", schedule, "--times", "5"], stdout=subprocess.DEVNULL,
-                                      stderr=subprocess.DEVNULL).returncode
+            replayed, _, _ = say(["heddle", "replay", schedule, "--times", "5"], 120)
             line += f" {order}: {told['tries']} tries, {len(told['critical'])} critical, {'exact' if told['exact'] else 'closest'}, {told['match']};"
             if replayed != 0:
                 line += " NOT REPLAYED"
