@@ -43,7 +43,8 @@ enum heddle_flow_kind {
   HEDDLE_FLOW_read = 2,  /* all may read; what was written before was so by event `number` of `slot` */
   HEDDLE_FLOW_contended =
       3, /* last accessed by event `number` of `slot`; accessed by whoever has locked the word */
-  HEDDLE_FLOW_locked = 4 /* by the thread in `slot` */
+  HEDDLE_FLOW_locked = 4, /* by the thread in `slot` */
+  HEDDLE_FLOW_guarded = 5 /* only the thread in `slot` accesses it, while it is in its section `number` */
 };
 #define HEDDLE_FLOW_SLOT_AT 3
 #define HEDDLE_FLOW_NUMBER_AT 13
@@ -60,6 +61,7 @@ enum heddle_flow_kind {
 /* Thread-local pointer: the stack that the runtime works on; null while it does (runtime/flow/entry.h). */
 #define HEDDLE_FLOW_STACK "rt_fl_stack"
 #define HEDDLE_FLOW_STATE_BITS 2
+/* A section is what a thread does under a lock, from one release to the next (runtime/flow/sections.c). */
 enum heddle_flow_state {
   HEDDLE_FLOW_done = 0,    /* all events up to the number are */
   HEDDLE_FLOW_direct = 1,  /* the event with the number accesses a granule that the thread need not lock */
@@ -80,6 +82,8 @@ struct heddle_flow_thread {
   uint64_t edges, data; /* entries, so far */
   uint64_t handed_over, barriers;
   char name[HEDDLE_FLOW_NAME];
+  uint64_t guard; /* the word of a granule that is guarded by the section the thread is in, with no hands; ~0:
+                     in none */
 };
 #define HEDDLE_FLOW_FACTOR 0x9e3779b97f4a7c15ull
 
@@ -158,15 +162,20 @@ struct heddle_flow_name {
  * a granule, and from bit 8 on the instruction. */
 #define HEDDLE_HOOK_FLOW_LOAD "heddle_flow_load"
 #define HEDDLE_HOOK_FLOW_STORE "heddle_flow_store"
-/* Around an access to other bytes, which has been counted as a small one is: `what` is their number, WIDE_WRITES if
- * they are written, and from bit 8 on the instruction; then where a copy reads as many from, or null. The event
- * ends in the state unmixed. */
+/* Around an access to other bytes, which has been counted as a small one is: `what` is their number,
+ * WIDE_WRITES if they are written, and from bit 8 on the instruction; then where a copy reads as many from, or
+ * null. The event ends in the state unmixed. */
 #define HEDDLE_HOOK_FLOW_BEGIN_WIDE "heddle_flow_begin_wide"
 #define HEDDLE_HOOK_FLOW_END_PART "heddle_flow_end_part"
 #define HEDDLE_FLOW_WIDE_WRITES 0x80
 /* Around anything else: ranges first (heddle_control_range), then begin, the access, end. */
 #define HEDDLE_HOOK_FLOW_BEGIN "heddle_flow_begin"
 #define HEDDLE_HOOK_FLOW_END "heddle_flow_end"
+/* One or two ranges and begin in one: `what` says which of them are written (bits 0 and 1). With PLAIN nothing
+ * that happens inside can be an event: then the event is direct where the thread owns all of it, and code that
+ * finds it so behind the access ends it by itself, as it does with its own. */
+#define HEDDLE_HOOK_FLOW_BEGIN_RANGES "heddle_flow_begin_ranges"
+#define HEDDLE_FLOW_PLAIN 4
 uint64_t heddle_flow_load(const void* at, uint64_t what);
 void heddle_flow_store(void* at, uint64_t what, uint64_t value);
 #define HEDDLE_HOOK_FLOW_TOLD "heddle_flow_told" /* in a replay it gives back what was recorded */

@@ -68,10 +68,10 @@ class FlowInstrumentation {
     HookEmitter emit(program_, ranges, instruction);
     emit.note_site();
     for (const HookedAccess& access : of_one) add_ranges(emit, access.access, access.pointer);
-    hooks.begin(emit.builder());
+    hooks.begin(emit.builder(), FlowInside::plain);
     llvm::IRBuilder<> after(instruction.getNextNode());
     after.SetCurrentDebugLocation(hook_location(instruction));
-    hooks.end(after);
+    hooks.end(after, FlowInside::plain);
   }
 
   // Gather and scatter: a range for each lane (16 at most: the rest is left out).
@@ -100,8 +100,8 @@ class FlowInstrumentation {
       if (!assembly_touches_memory(call)) return;
       emit_library_state(emit);
       forget_site(emit, ranges);
-      hooks.begin(emit.builder());
-      return end_behind(call, hooks);
+      hooks.begin(emit.builder(), FlowInside::anything);
+      return end_behind(call, hooks, FlowInside::anything);
     }
     const CallInfo info = classify_call(call, effects_);
     const FlowCall how = flow_call(info);
@@ -119,9 +119,10 @@ class FlowInstrumentation {
       emit.note_site();
     else
       forget_site(emit, ranges);
-    hooks.begin(emit.builder());
-    if (held) return end_behind(call, hooks);
-    hooks.end(emit.builder());
+    const FlowInside inside = held && ranges_given ? flow_inside(info) : FlowInside::anything;
+    hooks.begin(emit.builder(), inside);
+    if (held) return end_behind(call, hooks, inside);
+    hooks.end(emit.builder(), inside);
     emit.note_site();
   }
 
@@ -142,8 +143,8 @@ class FlowInstrumentation {
     }
     if (!any) return;
     emit.note_site();
-    hooks.begin(emit.builder());
-    hooks.end(emit.builder());
+    hooks.begin(emit.builder(), FlowInside::anything);
+    hooks.end(emit.builder(), FlowInside::anything);
   }
 
   // What stands for the state of libraries that the effects table does not name.
@@ -163,7 +164,7 @@ class FlowInstrumentation {
     return made;
   }
 
-  void end_behind(llvm::CallBase& call, FlowHooks& hooks) {
+  void end_behind(llvm::CallBase& call, FlowHooks& hooks, FlowInside inside) {
     llvm::SmallVector<llvm::Instruction*, 2> places;
     if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
       llvm::BasicBlock* next = invoke->getNormalDest();
@@ -177,7 +178,7 @@ class FlowInstrumentation {
     for (llvm::Instruction* place : places) {
       llvm::IRBuilder<> builder(place);
       builder.SetCurrentDebugLocation(hook_location(call));
-      hooks.end(builder);
+      hooks.end(builder, inside);
     }
   }
 

@@ -9,17 +9,28 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include <cstddef>
 #include <utility>
 
 #include "abi/flow.h"
+#include "abi/hooks.h"
+#include "instrument/flow_stretches.h"
 #include "instrument/instrument.h"
 
 namespace heddle {
 namespace {
 
 constexpr uint64_t kEvent = 1 << HEDDLE_FLOW_STATE_BITS;  // one more event, in a status
+constexpr uint64_t kDirect = HEDDLE_FLOW_direct;
 constexpr uint64_t kGranule = 8, kMostBytes = 32;
-enum Field : unsigned { kStatus, kTag, kHash, kSeen };  // of heddle_flow_thread
+// Of heddle_flow_thread.
+enum Field : unsigned {
+  kStatus,
+  kTag,
+  kHash,
+  kSeen,
+  kGuard = offsetof(heddle_flow_thread, guard) / sizeof(uint64_t)
+};
 
 llvm::Type* accessed_type(const llvm::Instruction& access) {
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) return store->getValueOperand()->getType();
@@ -159,10 +170,67 @@ FlowHooks::FlowHooks(llvm::Module& module) {
   module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_WIDE, nothing, pointer, word, pointer);
   module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END_PART, nothing);
   begin_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN, nothing);
+  begin_ranges_ =
+      module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_RANGES, nothing, word, word, word, word, word);
   end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
   self_ = new llvm::GlobalVariable(module, pointer, false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                    HEDDLE_FLOW_SELF, nullptr, llvm::GlobalValue::InitialExecTLSModel);
   self_->setDSOLocal(true);
+}
+
+// A range that is announced, as far as one hook can say it together with others.
+static llvm::CallInst* announced_range(llvm::Instruction* instruction) {
+  auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(instruction);
+  if (call == nullptr || call->getCalledFunction() == nullptr ||
+      call->getCalledFunction()->getName() != HEDDLE_HOOK_RANGE)
+    return nullptr;
+  const auto* limit = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(2));
+  return limit != nullptr && limit->isMinusOne() ? call : nullptr;
+}
+
+void FlowHooks::begin(llvm::IRBuilder<>& builder, FlowInside inside) {
+  llvm::SmallVector<llvm::CallInst*, 2> ranges;
+  for (auto at = builder.GetInsertPoint(); at != builder.GetInsertBlock()->begin() && ranges.size() < 2;) {
+    --at;
+    if (llvm::CallInst* range = announced_range(&*at))
+      ranges.push_back(range);
+    else if (llvm::isa<llvm::CallBase>(*at) && !llvm::isa<llvm::IntrinsicInst>(*at))
+      break;
+  }
+  llvm::SmallVector<llvm::Value*, 5> arguments;
+  uint64_t what = inside == FlowInside::plain ? HEDDLE_FLOW_PLAIN : 0;
+  for (llvm::CallInst* range : ranges) {
+    if (!llvm::cast<llvm::ConstantInt>(range->getArgOperand(3))->isZero())
+      what |= uint64_t{1} << (arguments.size() / 2);
+    arguments.push_back(builder.CreatePtrToInt(range->getArgOperand(0), builder.getInt64Ty()));
+    arguments.push_back(range->getArgOperand(1));
+    range->eraseFromParent();
+  }
+  arguments.resize(4, builder.getInt64(0));
+  arguments.push_back(builder.getInt64(what));
+  if (what == 0 && ranges.empty())
+    builder.CreateCall(begin_);
+  else
+    builder.CreateCall(begin_ranges_, arguments);
+}
+
+void FlowHooks::end(llvm::IRBuilder<>& builder, FlowInside inside) {
+  if (inside == FlowInside::anything) {
+    builder.CreateCall(end_);
+    return;
+  }
+  llvm::Value* self = builder.CreateLoad(builder.getPtrTy(), builder.CreateThreadLocalAddress(self_));
+  llvm::Value* status = builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kStatus), true);
+  llvm::Value* direct = builder.CreateICmpEQ(builder.CreateAnd(status, builder.getInt64(kEvent - 1)),
+                                             builder.getInt64(HEDDLE_FLOW_direct));
+  llvm::Instruction *then = nullptr, *otherwise = nullptr;
+  llvm::SplitBlockAndInsertIfThenElse(direct, &*builder.GetInsertPoint(), &then, &otherwise,
+                                      llvm::MDBuilder(builder.getContext()).createBranchWeights(1000, 1));
+  llvm::IRBuilder<> fast(then), slow(otherwise);
+  fast.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
+  slow.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
+  set_status(fast, self, fast.CreateSub(status, fast.getInt64(HEDDLE_FLOW_direct)));
+  slow.CreateCall(end_);
 }
 
 bool is_inline_access(const llvm::Instruction& access) {
@@ -221,18 +289,23 @@ class FlowFunction {
     number_ = builder.CreateAlloca(builder.getInt64Ty());
     hash_ = builder.CreateAlloca(builder.getInt64Ty());
     look(builder);
-    for (const auto& stretch : stretches_) {
+    for (const Stretch& stretch : stretches_) {
       sum_ = nullptr;
-      for (const auto& [access, hooked] : stretch) add(*access, touched_by(*access, *hooked));
-      close();
+      for (const auto& [access, hooked] : stretch.accesses) add(*access, touched_by(*access, *hooked));
+      mix();
+      if (stretch.ends) close(last_);
     }
+    for (llvm::BasicBlock* block : ends_) close(block->getTerminator());
     for (llvm::CallBase* call : calls_) look_behind(*call);
     llvm::DominatorTree tree(function_);
     llvm::PromoteMemToReg({self_, number_, hash_}, tree);
   }
 
  private:
-  using Stretch = std::vector<std::pair<llvm::Instruction*, const llvm::SmallVector<HookedAccess, 2>*>>;
+  struct Stretch {
+    std::vector<std::pair<llvm::Instruction*, const llvm::SmallVector<HookedAccess, 2>*>> accesses;
+    bool ends = true;  // with its last access; else on the edges that lead out, or with the next stretch
+  };
   // The word of a granule, and whether the granule is written.
   struct Word {
     llvm::Value* at;
@@ -241,22 +314,29 @@ class FlowFunction {
   using Words = llvm::SmallVector<Word, 5>;
 
   void find() {
+    FlowStretchEnds ends(function_);
+    std::vector<std::pair<size_t, llvm::BasicBlock*>> last;  // stretches that reach the end of their blocks
     for (llvm::BasicBlock& block : function_) {
       Stretch now;
       const auto end = [&] {
-        if (!now.empty()) stretches_.push_back(std::exchange(now, {}));
+        if (!now.accesses.empty()) stretches_.push_back(std::exchange(now, {}));
       };
       for (llvm::Instruction& instruction : block) {
         const auto found = accesses_.find(&instruction);
         if (found != accesses_.end() && is_inline_access(instruction)) {
-          now.emplace_back(&instruction, &found->second);
+          now.accesses.emplace_back(&instruction, &found->second);
+          ends.add(block, FlowStretchEnds::First::access);
         } else if (!is_quick(instruction)) {
           end();
+          ends.add(block, FlowStretchEnds::First::call);
           calls_.push_back(llvm::cast<llvm::CallBase>(&instruction));
         }
       }
+      if (!now.accesses.empty()) last.emplace_back(stretches_.size(), &block);
       end();
     }
+    for (const auto& [index, block] : last) stretches_[index].ends = !ends.leave_open(*block);
+    ends_ = ends.split();
   }
 
   // What the thread's state is now: where others may have changed it. Even which one it is: a child is none.
@@ -264,7 +344,8 @@ class FlowFunction {
     llvm::Value* self = builder.CreateLoad(builder.getPtrTy(), builder.CreateThreadLocalAddress(hooks_.self_));
     llvm::Value* status = builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kStatus));
     builder.CreateStore(self, self_);
-    builder.CreateStore(builder.CreateAnd(status, builder.getInt64(~(kEvent - 1))), number_);
+    builder.CreateStore(builder.CreateOr(builder.CreateAnd(status, builder.getInt64(~(kEvent - 1))), kDirect),
+                        number_);
     builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kHash)), hash_);
   }
 
@@ -295,14 +376,14 @@ class FlowFunction {
     llvm::Value* self = value_of(builder, self_);
     llvm::Value* number = builder.CreateAdd(value_of(builder, number_), builder.getInt64(kEvent));
     builder.CreateStore(number, number_);
-    set_status(builder, self, builder.CreateAdd(number, builder.getInt64(HEDDLE_FLOW_direct)));
+    set_status(builder, self, number);
     const Words words = words_of(builder, touched);
     llvm::Instruction *then = nullptr, *otherwise = nullptr;
     llvm::SplitBlockAndInsertIfThenElse(all_mine(builder, words, tag(builder, self)), &access, &then,
                                         &otherwise,
                                         llvm::MDBuilder(access.getContext()).createBranchWeights(1000, 1));
     llvm::BasicBlock* behind = access.getParent();
-    if (!touched.back().writes) unless_known(words, self, then, otherwise);
+    unless_guarded(words, self, then, otherwise);
     // The program's own instruction, which has a number, goes where its hook may be.
     llvm::Instruction* direct = access.clone();
     direct->insertBefore(then);
@@ -319,17 +400,21 @@ class FlowFunction {
     }
   }
 
-  // Behind the last access, before `last_`.
-  void close() {
+  // What the stretch has read goes into the hash: behind the last access, before `last_`.
+  void mix() {
+    if (sum_ == nullptr) return;
     llvm::IRBuilder<> builder(last_);
     builder.SetCurrentDebugLocation(hook_location(*last_));
-    llvm::Value* self = value_of(builder, self_);
-    if (sum_ != nullptr) {
-      llvm::Value* mixed = multiplied(builder, builder.CreateXor(value_of(builder, hash_), sum_));
-      builder.CreateStore(mixed, hash_);
-      builder.CreateStore(mixed, field(builder, self, kHash));
-    }
-    set_status(builder, self, value_of(builder, number_));
+    llvm::Value* mixed = multiplied(builder, builder.CreateXor(value_of(builder, hash_), sum_));
+    builder.CreateStore(mixed, hash_);
+    builder.CreateStore(mixed, field(builder, value_of(builder, self_), kHash));
+  }
+
+  void close(llvm::Instruction* before) {
+    llvm::IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(hook_location(*before));
+    set_status(builder, value_of(builder, self_),
+               builder.CreateSub(value_of(builder, number_), builder.getInt64(kDirect)));
   }
 
   void add_value(llvm::Instruction& access, llvm::Instruction* direct, llvm::Value* told,
@@ -366,36 +451,48 @@ class FlowFunction {
     return builder.CreateLoad(builder.getInt32Ty(), field(builder, self, kTag), true);
   }
 
+  // One granule by an instruction of its own: LLVM folds no load of what others change into a comparison.
+  static llvm::Value* is_mine(llvm::IRBuilder<>& builder, const Word& word, llvm::Value* tag) {
+    auto* type = llvm::FunctionType::get(builder.getInt8Ty(), {tag->getType(), builder.getPtrTy()}, false);
+    llvm::InlineAsm* compare = llvm::InlineAsm::get(
+        type, "cmpl $1, ($2)", "={@cce},r,r,~{dirflag},~{fpsr},~{flags}", /*hasSideEffects=*/true);
+    return builder.CreateICmpNE(builder.CreateCall(type, compare, {tag, word.at}), builder.getInt8(0));
+  }
+
   static llvm::Value* all_mine(llvm::IRBuilder<>& builder, const Words& words, llvm::Value* tag) {
+    if (words.size() == 1) return is_mine(builder, words[0], tag);
     llvm::Value* other = nullptr;
     for (const Word& word : words) {
       llvm::Value* half = builder.CreateLoad(builder.getInt32Ty(), word.at, true);
-      if (words.size() == 1) return builder.CreateICmpEQ(half, tag);
       llvm::Value* differs = builder.CreateXor(half, tag);
       other = other == nullptr ? differs : builder.CreateOr(other, differs);
     }
     return builder.CreateICmpEQ(other, builder.getInt32(0));
   }
 
-  // Before `otherwise`: to `then` if everybody may read the granules that are read, and what was written there
-  // is known to have been so before. The hook is called behind this.
-  static void unless_known(const Words& words, llvm::Value* self, llvm::Instruction* then,
-                           llvm::Instruction* otherwise) {
+  // Before `otherwise`: to `then` if the granules are guarded by the section that the thread is in, or
+  // everybody may read those that are read, and what was written there is known to have been so before. The
+  // hook is called behind this.
+  static void unless_guarded(const Words& words, llvm::Value* self, llvm::Instruction* then,
+                             llvm::Instruction* otherwise) {
     llvm::BasicBlock* check = otherwise->getParent();
     llvm::BasicBlock* hook = check->splitBasicBlock(otherwise);
     check->getTerminator()->eraseFromParent();
     llvm::IRBuilder<> builder(check);
     builder.SetCurrentDebugLocation(otherwise->getDebugLoc());
     llvm::Value* seen = builder.CreateLoad(builder.getPtrTy(), field(builder, self, kSeen));
+    llvm::Value* guard = builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kGuard), true);
     llvm::Value* all = nullptr;
     for (const Word& one : words) {
       llvm::Value* word = builder.CreateLoad(builder.getInt64Ty(), one.at, true);
       const auto part = [&](unsigned from, unsigned bits) {
         return builder.CreateAnd(builder.CreateLShr(word, from), builder.getInt64((uint64_t{1} << bits) - 1));
       };
-      llvm::Value* good = nullptr;
+      llvm::Value* good = builder.CreateICmpEQ(
+          builder.CreateShl(builder.CreateXor(word, guard), 64 - HEDDLE_FLOW_HANDS_AT), builder.getInt64(0));
       if (words.size() > 1)
-        good = builder.CreateICmpEQ(builder.CreateTrunc(word, builder.getInt32Ty()), tag(builder, self));
+        good = builder.CreateOr(
+            good, builder.CreateICmpEQ(builder.CreateTrunc(word, builder.getInt32Ty()), tag(builder, self)));
       if (!one.writes) {
         llvm::Value* slot = part(HEDDLE_FLOW_SLOT_AT, HEDDLE_FLOW_NUMBER_AT - HEDDLE_FLOW_SLOT_AT);
         llvm::Value* known = builder.CreateLoad(builder.getInt64Ty(),
@@ -403,7 +500,7 @@ class FlowFunction {
         llvm::Value* read = builder.CreateAnd(
             builder.CreateICmpEQ(part(0, HEDDLE_FLOW_SLOT_AT), builder.getInt64(HEDDLE_FLOW_read)),
             builder.CreateICmpUGE(known, part(HEDDLE_FLOW_NUMBER_AT, HEDDLE_FLOW_NUMBER_BITS)));
-        good = good == nullptr ? read : builder.CreateOr(good, read);
+        good = builder.CreateOr(good, read);
       }
       all = all == nullptr ? good : builder.CreateAnd(all, good);
     }
@@ -441,9 +538,11 @@ class FlowFunction {
   FlowHooks& hooks_;
   std::vector<Stretch> stretches_;
   std::vector<llvm::CallBase*> calls_;
-  llvm::AllocaInst *self_ = nullptr, *number_ = nullptr, *hash_ = nullptr;  // registers in the end
-  llvm::Value* sum_ = nullptr;                                              // of what the stretch has read
-  llvm::Instruction* last_ = nullptr;                                       // behind the last access
+  std::vector<llvm::BasicBlock*> ends_;  // blocks on edges
+  // Registers in the end. The number is that of the last event, as the status says it while that is under way.
+  llvm::AllocaInst *self_ = nullptr, *number_ = nullptr, *hash_ = nullptr;
+  llvm::Value* sum_ = nullptr;         // of what the stretch has read
+  llvm::Instruction* last_ = nullptr;  // behind the last access
 };
 
 void add_flow_accesses(llvm::Function& function, const FlowAccesses& accesses, const Program& program,

@@ -141,6 +141,14 @@ FlowCall flow_call(const CallInfo& info) {
                                         : FlowCall::inside;
 }
 
+FlowInside flow_inside(const CallInfo& info) {
+  static const llvm::StringSet<> names = {"memcpy",  "memmove", "memset", "memcmp",  "bcmp",
+                                          "memchr",  "strlen",  "strcmp", "strncmp", "strchr",
+                                          "strrchr", "strcpy",  "strncpy"};
+  return info.callee != nullptr && names.contains(info.callee->getName()) ? FlowInside::plain
+                                                                          : FlowInside::anything;
+}
+
 LibraryObject library_object(const CallInfo& info) {
   static const llvm::StringSet<> names = {"printf",           "puts",         "putchar", "vprintf",
                                           "putchar_unlocked", "__printf_chk", "perror"};

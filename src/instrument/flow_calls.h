@@ -1,6 +1,7 @@
 // Which calls of library functions are events of a flow recording, and whether the call is inside its event.
 #pragma once
 
+#include "instrument/flow_accesses.h"
 #include "program/calls.h"
 
 namespace heddle {
@@ -13,6 +14,9 @@ enum class FlowCall {
            // program
 };
 FlowCall flow_call(const CallInfo& info);
+
+// Plain: functions that do nothing but read and write their ranges.
+FlowInside flow_inside(const CallInfo& info);
 
 // What a function works on without being given it.
 enum class LibraryObject { none, output };

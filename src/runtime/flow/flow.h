@@ -1,6 +1,8 @@
 /* What the files of the flow runtime share (abi/flow.h says what it is about).
  *
- *   shadow.c    events: who owns which memory, edges
+ *   shadow.c    who may access which memory, edges; words.h: what the shadow says
+ *   granules.c  accesses inside one granule; events.c: all other events
+ *   sections.c  what is done under locks; slices.c: threads that race for the same memory
  *   stream.c    a thread's file
  *   outside.c   results from outside: recorded, and given back in a replay
  *   turns.c     replay: one thread at a time, in the order of the steps; names.c: what these are called
@@ -41,8 +43,10 @@ struct rt_fl_shared {
   void* (*start)(void*);
   int (*start_c11)(void*);
   void* argument;
-  uint64_t place; /* next free byte for mappings */
-  uint32_t rests; /* it accesses nothing until it has said otherwise, with a fence */
+  uint64_t place;    /* next free byte for mappings */
+  uint32_t rests;    /* it accesses nothing until it has said otherwise, with a fence */
+  uint32_t asked;    /* to rest for a slice */
+  uint64_t released; /* number of the event that ended its last section */
 };
 
 /* A range that the next event touches. */
@@ -58,6 +62,13 @@ struct rt_fl_run {
   uint32_t length;
 };
 #define FL_RUNS 8
+/* How often the thread has met memory that another one is using (slices.c). */
+struct rt_fl_slice {
+  uint64_t since; /* time stamp */
+  uint32_t met, taken;
+  uint32_t pause, longest_pause; /* so many more times it takes what it wants at once */
+  bool dense, asked;
+};
 #define FL_SIZES 256
 #define FL_OWN_STACK (256 * 1024)
 
@@ -82,6 +93,10 @@ struct rt_fl_local {
   uint64_t after_room;
   struct rt_fl_run runs[FL_RUNS];
   uint32_t oldest_run;
+  /* sections */
+  uint32_t locks;             /* that it holds */
+  uint64_t section, sections; /* the one it is in; how many it has begun */
+  struct rt_fl_slice slice;
   /* replay */
   uint64_t remaining, last_event;
   bool has_turn, fails;
@@ -159,6 +174,13 @@ void rt_fl_clear_event(void* at, uint64_t size);
 void rt_fl_copy_event(void* to, const void* from, uint64_t size);
 void rt_fl_free_event(void* block, uint64_t size, const void* link); /* the link is copied to its beginning */
 void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy into memory of the program */
+
+/* ---- sections.c */
+void rt_fl_begin_section(const void* lock); /* it has been acquired; its event follows */
+void rt_fl_end_section(void);
+
+/* ---- slices.c */
+void rt_fl_give_way(void); /* if others have asked for it; an access has been counted and not yet made */
 
 /* ---- stream.c */
 bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread);

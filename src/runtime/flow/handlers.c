@@ -67,6 +67,9 @@ static void run(int number, handler_function handler, siginfo_t* information, vo
   local->handlers = &this;
   local->depth = 0;
   local->waits = false;
+  /* We may be on the stack of signals. Who leaves it for that of the runtime meets the next signal with its
+   * beginning: with our frames. */
+  rt_fl_stack = NULL;
   rt_fl_rest(false);
   const int error = errno;
   handler(number, information, context);
@@ -86,33 +89,6 @@ static void run_noted(int number, struct held* signal, uint64_t place) {
   rt_fl_note(HEDDLE_FLOW_signal, number, &noted, sizeof noted);
   ucontext_t nothing = {0};
   run(number, signal->handler, &signal->information, &nothing);
-}
-
-bool rt_hold_signal(int number, const siginfo_t* information, handler_function handler, void* context) {
-  struct rt_fl_local* const local = rt_fl_local;
-  if (local == NULL || rt_fl.mode == FL_OFF || number == SIGABRT) return false;
-  struct held signal = {.handler = handler, .information = *information};
-  if (is_fault(number, information)) {
-    const uint64_t status = heddle_flow_self->status;
-    const bool open = local->open;
-    rt_fl_abandon_event();
-    run(number, handler, &signal.information, context);
-    /* It has mended what was wrong, and the access is made again. */
-    if (!open && heddle_flow_self->status == (status & ~3ull)) STORE(&heddle_flow_self->status, status);
-    return true;
-  }
-  if (rt_fl.mode == FL_REPLAY) return true; /* those of the recording count */
-  if (local->waits) {
-    run_noted(number, &signal, local->place);
-    return true;
-  }
-  /* The kernel has blocked what the handler is to find blocked. */
-  RT_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &signal.mask, 8);
-  if (local->held_signals == HELD) return true;
-  held[local->held_signals] = signal;
-  __atomic_fetch_add(&local->held_signals, 1, __ATOMIC_RELAXED);
-  heddle_flow_self->tag = ~0ull;
-  return true;
 }
 
 /* The oldest that is not blocked now: with all signals blocked. */
@@ -162,6 +138,57 @@ static void run_all(bool before_event) {
     run_held(before_event);
 }
 
+/* Handlers run at once from here on. What came before has run: the log is not written by two of them. */
+static void settle(void) {
+  struct rt_fl_local* const local = rt_fl_local;
+  run_all(false);
+  if (rt_fl.mode != FL_RECORD) return;
+  for (;;) {
+    const uint32_t blocked = local->held_signals;
+    rt_fl_rest(true);
+    __atomic_store_n(&local->waits, true, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&local->held_signals, __ATOMIC_RELAXED) == blocked) return;
+    __atomic_store_n(&local->waits, false, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    run_held(false);
+  }
+}
+
+static void run_in_wait(int number, struct held* signal) {
+  __atomic_store_n(&rt_fl_local->waits, false, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  run_noted(number, signal, rt_fl_local->place);
+  settle();
+}
+
+bool rt_hold_signal(int number, const siginfo_t* information, handler_function handler, void* context) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (local == NULL || rt_fl.mode == FL_OFF || number == SIGABRT) return false;
+  struct held signal = {.handler = handler, .information = *information};
+  if (is_fault(number, information)) {
+    const uint64_t status = heddle_flow_self->status;
+    const bool open = local->open;
+    rt_fl_abandon_event();
+    run(number, handler, &signal.information, context);
+    /* It has mended what was wrong, and the access is made again. */
+    if (!open && heddle_flow_self->status == (status & ~3ull)) STORE(&heddle_flow_self->status, status);
+    return true;
+  }
+  if (rt_fl.mode == FL_REPLAY) return true; /* those of the recording count */
+  if (local->waits) {
+    run_in_wait(number, &signal);
+    return true;
+  }
+  /* The kernel has blocked what the handler is to find blocked. */
+  RT_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &signal.mask, 8);
+  if (local->held_signals == HELD) return true;
+  held[local->held_signals] = signal;
+  __atomic_fetch_add(&local->held_signals, 1, __ATOMIC_RELAXED);
+  heddle_flow_self->tag = ~0ull;
+  return true;
+}
+
 void rt_fl_run_handlers(void) {
   if (!rt_fl_active() || rt_fl_local->open) return;
   ++rt_fl_local->place;
@@ -176,10 +203,7 @@ void rt_fl_begin_wait(void) {
 
 void rt_fl_wait_on(void) {
   if (!rt_fl_active() || rt_fl_local->open) return;
-  __atomic_store_n(&rt_fl_local->waits, rt_fl.mode == FL_RECORD, __ATOMIC_RELAXED);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  run_all(false);
-  if (rt_fl.mode == FL_RECORD) rt_fl_rest(true);
+  settle();
 }
 
 void rt_fl_end_wait(void) {

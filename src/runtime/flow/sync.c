@@ -56,8 +56,15 @@ static int result(int real) {
     rt_fl_object_event((const void*)(uintptr_t)object); \
     return result(real);                                \
   }
-/* The same, where most do not wait: `try` says so. */
-#define ACQUIRES_SOON(name, try, parameters, object)      \
+static void locked(int real, const volatile void* lock) {
+  if (real == 0 || real == EOWNERDEAD) rt_fl_begin_section((const void*)(uintptr_t)lock);
+}
+static void shared(int real, const volatile void* lock) {
+  (void)real;
+  (void)lock;
+}
+/* The same, where most do not wait: `try` says so. `as`: locked or shared. */
+#define ACQUIRES_SOON(name, try, as, parameters, object)  \
   RT_FL_ENTRY(name);                                      \
   int rt_do_##name parameters;                            \
   int rt_do_##name parameters {                           \
@@ -69,6 +76,7 @@ static int result(int real) {
       real = REAL(name, object);                          \
       rt_fl_end_wait();                                   \
     }                                                     \
+    as(real, object);                                     \
     rt_fl_object_event((const void*)(uintptr_t)object);   \
     return result(real);                                  \
   }
@@ -91,6 +99,16 @@ static int result(int real) {
     TOUCH(object);                                                  \
     rt_fl_object_event((const void*)(uintptr_t)object);             \
     return result(rt_fl_replaying() ? 0 : REAL(name, __VA_ARGS__)); \
+  }
+/* The same, of a lock: a section ends. */
+#define UNLOCKS(name, parameters, object)                      \
+  RT_FL_ENTRY(name);                                           \
+  int rt_do_##name parameters;                                 \
+  int rt_do_##name parameters {                                \
+    TOUCH(object);                                             \
+    rt_fl_object_event((const void*)(uintptr_t)object);        \
+    rt_fl_end_section();                                       \
+    return result(rt_fl_replaying() ? 0 : REAL(name, object)); \
   }
 /* ---- cancellation: a thread that is cancelled while it waits leaves by its cleanup handlers, in a replay from
  * the same place. What it would have done behind the wait is done first. */
@@ -157,17 +175,20 @@ static void leave_if_cancelled(void) {
     TOUCH(condition_);                                           \
     TOUCH(lock_);                                                \
     rt_fl_object_event(lock_);                                   \
+    rt_fl_end_section();                                         \
     rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);      \
     struct wait wait = {.condition = condition_, .lock = lock_}; \
-    return result(CANCELLABLE(&wait, name, __VA_ARGS__));        \
+    const int waited = CANCELLABLE(&wait, name, __VA_ARGS__);    \
+    rt_fl_begin_section(lock_);                                  \
+    return result(waited);                                       \
   }
 
 typedef const struct timespec* deadline;
-ACQUIRES_SOON(pthread_mutex_lock, pthread_mutex_trylock, (pthread_mutex_t * m), m)
+ACQUIRES_SOON(pthread_mutex_lock, pthread_mutex_trylock, locked, (pthread_mutex_t * m), m)
 ACQUIRES(pthread_mutex_timedlock, (pthread_mutex_t * m, deadline t), m, m, t)
 ACQUIRES(pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t c, deadline t), m, m, c, t)
 CHANGES(pthread_mutex_trylock, (pthread_mutex_t * m), m, m)
-RELEASES(pthread_mutex_unlock, (pthread_mutex_t * m), m, m)
+UNLOCKS(pthread_mutex_unlock, (pthread_mutex_t * m), m)
 CHANGES(pthread_mutex_destroy, (pthread_mutex_t * m), m, m)
 CHANGES(pthread_mutex_consistent, (pthread_mutex_t * m), m, m)
 WAITS(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t* m), c, m, c, m)
@@ -176,18 +197,18 @@ WAITS(pthread_cond_clockwait, (pthread_cond_t * c, pthread_mutex_t* m, clockid_t
       t)
 RELEASES(pthread_cond_signal, (pthread_cond_t * c), c, c)
 RELEASES(pthread_cond_broadcast, (pthread_cond_t * c), c, c)
-ACQUIRES_SOON(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), l)
-ACQUIRES_SOON(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), l)
+ACQUIRES_SOON(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, shared, (pthread_rwlock_t * l), l)
+ACQUIRES_SOON(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, locked, (pthread_rwlock_t * l), l)
 ACQUIRES(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, deadline t), l, l, t)
 ACQUIRES(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, deadline t), l, l, t)
 ACQUIRES(pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t c, deadline t), l, l, c, t)
 ACQUIRES(pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t c, deadline t), l, l, c, t)
 CHANGES(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), l, l)
 CHANGES(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), l, l)
-RELEASES(pthread_rwlock_unlock, (pthread_rwlock_t * l), l, l)
-ACQUIRES_SOON(pthread_spin_lock, pthread_spin_trylock, (pthread_spinlock_t * l), l)
+UNLOCKS(pthread_rwlock_unlock, (pthread_rwlock_t * l), l)
+ACQUIRES_SOON(pthread_spin_lock, pthread_spin_trylock, locked, (pthread_spinlock_t * l), l)
 CHANGES(pthread_spin_trylock, (pthread_spinlock_t * l), l, l)
-RELEASES(pthread_spin_unlock, (pthread_spinlock_t * l), l, l)
+UNLOCKS(pthread_spin_unlock, (pthread_spinlock_t * l), l)
 
 RT_FL_ENTRY(pthread_barrier_wait);
 int rt_do_pthread_barrier_wait(pthread_barrier_t* barrier);
@@ -211,7 +232,7 @@ int rt_do_pthread_barrier_destroy(
 ACQUIRES(mtx_lock, (mtx_t * m), m, m)
 ACQUIRES(mtx_timedlock, (mtx_t * m, deadline t), m, m, t)
 CHANGES(mtx_trylock, (mtx_t * m), m, m)
-RELEASES(mtx_unlock, (mtx_t * m), m, m)
+UNLOCKS(mtx_unlock, (mtx_t * m), m)
 WAITS(cnd_wait, (cnd_t * c, mtx_t* m), c, m, c, m)
 WAITS(cnd_timedwait, (cnd_t * c, mtx_t* m, deadline t), c, m, c, m, t)
 RELEASES(cnd_signal, (cnd_t * c), c, c)

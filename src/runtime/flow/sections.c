@@ -1,0 +1,46 @@
+/* Sections: what a thread does under a lock, from one release of a lock to the next.
+ *
+ * A granule that a thread takes over in a section is guarded: the thread accesses it as if it owned it, as long
+ * as it is in that section. Behind the section it has to take the granule again. So who comes next, mostly
+ * under the same lock, sees that the section is over: all accesses of a section come before the store that ends
+ * it, on x86 for all to see. Neither a barrier nor the other thread is needed, and what a lock guards goes from
+ * hand to hand for the price of one atomic operation for each granule and section.
+ *
+ * Who takes a lock again that nobody had meanwhile goes on with the section of then: the word of the lock tells
+ * which one. What it took over in that section is at hand again, unless others came. Whoever comes has locked
+ * the word of the granule when it looks which section we are in; we have said which one, with a fence, before
+ * we look at words.
+ *
+ * It is a matter of cost only: a section that is begun or ended too often or not at all, by locks that are
+ * unknown here, makes no difference to what is recorded. */
+#include "runtime/flow/words.h"
+
+static uint64_t guard_of(const struct rt_fl_local* local) {
+  return HEDDLE_FLOW_WORD(HEDDLE_FLOW_guarded, local->slot, local->section, 0);
+}
+
+static bool is_recorded(void) {
+  return rt_fl_active() && rt_fl.sequences && rt_fl.mode == FL_RECORD;
+}
+
+void rt_fl_begin_section(const void* lock) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (!is_recorded() || local->locks++ != 0) return;
+  const uint64_t at = (uint64_t)(uintptr_t)lock, word = has_shadow(at) ? LOAD(word_of(at)) : 0;
+  if (kind_of(word) == HEDDLE_FLOW_guarded && slot_of(word) == local->slot) {
+    local->section = number_of(word);
+    __atomic_exchange_n(&heddle_flow_self->guard, guard_of(local), __ATOMIC_SEQ_CST);
+  } else {
+    local->section = ++local->sections;
+    STORE(&heddle_flow_self->guard, guard_of(local));
+  }
+}
+
+void rt_fl_end_section(void) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (!is_recorded()) return;
+  STORE(&rt_fl.threads[local->slot].released, rt_fl_number());
+  if (local->locks != 0) --local->locks;
+  if (local->locks != 0) local->section = ++local->sections;
+  STORE(&heddle_flow_self->guard, local->locks != 0 ? guard_of(local) : ~0ull);
+}

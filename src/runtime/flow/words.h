@@ -1,0 +1,126 @@
+/* The words of the shadow (abi/flow.h): what they say, and what the files that change them share. */
+#ifndef HEDDLE_RUNTIME_FLOW_WORDS_H
+#define HEDDLE_RUNTIME_FLOW_WORDS_H
+
+#include "runtime/flow/flow.h"
+
+#define OFTEN 6 /* so many changes of hands make a granule contended */
+#define FEW 16
+
+static inline uint64_t* word_of(uint64_t address) {
+  return (uint64_t*)((address & ~7ull) ^ HEDDLE_FLOW_SHADOW);
+}
+static inline uint64_t kind_of(uint64_t word) {
+  return word & ((1u << HEDDLE_FLOW_SLOT_AT) - 1);
+}
+static inline uint32_t slot_of(uint64_t word) {
+  return word >> HEDDLE_FLOW_SLOT_AT & (HEDDLE_FLOW_SLOTS - 1);
+}
+static inline uint64_t number_of(uint64_t word) {
+  return word >> HEDDLE_FLOW_NUMBER_AT & ((1ull << HEDDLE_FLOW_NUMBER_BITS) - 1);
+}
+static inline uint64_t hands_of(uint64_t word) {
+  return word >> HEDDLE_FLOW_HANDS_AT;
+}
+static inline uint64_t with_hands_of(uint64_t word, uint64_t other) {
+  const uint64_t hands = 0xffull << HEDDLE_FLOW_HANDS_AT;
+  return (word & ~hands) | (other & hands);
+}
+static inline bool has_shadow(uint64_t address) {
+  const uint64_t top = address >> 40;
+  return top < 1 || top - 0x10 < 0x10 || top == 0x55 || top == 0x7f;
+}
+/* No other thread has been made: nobody else changes words. */
+static inline bool is_alone(void) {
+  return LOAD(&rt_fl.slots) == 1;
+}
+static inline bool exchange(uint64_t* word, uint64_t from, uint64_t to) {
+  if (is_alone()) {
+    STORE(word, to);
+    return true;
+  }
+  return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* The same for two words side by side, at an even address: for the price of one. */
+static inline bool exchange_two(uint64_t* words, uint64_t from, uint64_t from_second, uint64_t to,
+                                uint64_t to_second) {
+  if (is_alone()) {
+    STORE(&words[0], to);
+    STORE(&words[1], to_second);
+    return true;
+  }
+  bool done;
+  __asm__ volatile("lock cmpxchg16b %1"
+                   : "=@cce"(done), "+m"(*(unsigned __int128*)words), "+a"(from), "+d"(from_second)
+                   : "b"(to), "c"(to_second)
+                   : "memory");
+  return done;
+}
+static inline bool is_even(const uint64_t* word) {
+  return ((uintptr_t)word & 15) == 0;
+}
+
+static inline void set_state(enum heddle_flow_state state) {
+  struct heddle_flow_thread* const self = heddle_flow_self;
+  STORE(&self->status, (self->status & ~3ull) | state);
+}
+
+static inline void relax(uint32_t tries) {
+  if (tries % 64 == 63)
+    RT_SYS0(SYS_sched_yield);
+  else
+    __builtin_ia32_pause();
+}
+
+static inline uint64_t my_word(enum heddle_flow_kind kind, uint64_t number, uint64_t hands) {
+  return HEDDLE_FLOW_WORD(kind, rt_fl_local->slot, number, hands);
+}
+static inline bool is_known(uint64_t word) { /* of kind read */
+  return rt_fl_local->seen[slot_of(word)] >= number_of(word);
+}
+
+static inline uint64_t granule_of(const uint64_t* word) {
+  return ((uint64_t)(uintptr_t)word ^ HEDDLE_FLOW_SHADOW) / 8;
+}
+
+/* ---- sections.c */
+static inline bool in_section(void) {
+  return rt_fl_local->locks != 0 && rt_fl.sequences;
+}
+static inline bool is_guarded_by(uint64_t word, const struct heddle_flow_thread* thread) {
+  return (word ^ LOAD(&thread->guard)) << (64 - HEDDLE_FLOW_HANDS_AT) == 0;
+}
+
+/* ---- slices.c */
+void rt_fl_meet(uint64_t word); /* before it locks a word that says this, to access it by itself */
+/* Whether the thread does not wait for its turn in vain: it takes what it meets for itself. */
+static inline bool has_slice(void) {
+  return rt_fl_local->slice.dense;
+}
+
+/* ---- shadow.c */
+bool rt_fl_is_awake(uint32_t slot);
+void rt_fl_barrier(void);
+void rt_fl_after_event(uint32_t slot, uint64_t number);
+uint64_t rt_fl_lock_word(uint64_t* word); /* what the word was */
+/* Whether others may access what we have locked without looking at the lock; whether a barrier is needed to
+ * know. */
+bool rt_fl_is_taken_over(uint64_t before, bool writes);
+bool rt_fl_needs_barrier(uint64_t before, bool writes);
+/* Edges to this event because of a word that is locked now, and what the word is to be behind the event. `few`
+ * others are taken over with it. */
+uint64_t rt_fl_take(const uint64_t* word, uint64_t before, bool writes, bool few);
+
+/* ---- granules.c */
+void rt_fl_handlers_before_access(void);
+
+/* May the granule be accessed as it is? With the state direct. What all may read needs no more than an edge. */
+static inline bool is_mine(uint64_t word, bool writes) {
+  if ((uint32_t)word == (uint32_t)heddle_flow_self->tag || is_guarded_by(word, heddle_flow_self)) return true;
+  if (writes || kind_of(word) != HEDDLE_FLOW_read) return false;
+  if (!is_known(word)) rt_fl_after_event(slot_of(word), number_of(word));
+  return true;
+}
+
+#endif
