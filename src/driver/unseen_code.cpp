@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 5> kSystemFolders = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
                                                             "/usr/lib32/"};
 
-// What they lead to is code that nobody sees: loaded at run time, or in another process, which ends when it likes.
+// What they lead to is code that nobody sees: loaded at run time, or in another process, which ends when it
+// likes.
 constexpr std::array<std::string_view, 6> kOutside = {"dlsym", "wait", "waitpid", "wait3", "wait4", "waitid"};
 
 bool is_of_system(std::string_view path) {
@@ -62,8 +63,8 @@ std::vector<fs::path> linked_files(const LinkPlan& plan) {
   return out;
 }
 
-// Also of code that is loaded while the program runs. What a linker script or an archive holds is in the program
-// itself.
+// Also of code that is loaded while the program runs. What a linker script or an archive holds is in the
+// program itself.
 std::set<std::string> own_functions(const Program& program) {
   std::set<std::string> out(program.foreign_functions().begin(), program.foreign_functions().end());
   out.insert(kOutside.begin(), kOutside.end());
@@ -79,7 +80,8 @@ std::set<std::string> own_functions(const Program& program) {
 
 // Names that begin so are of the C++ library and its runtime, and of heddle's own header.
 bool is_of_language(std::string_view name) {
-  for (const std::string_view prefix : {"_ZNS", "_ZNKS", "_ZS", "_ZTh", "_ZTv", "__cxa_", "__gxx_", "_Unwind_", "heddle_"})
+  for (const std::string_view prefix :
+       {"_ZNS", "_ZNKS", "_ZS", "_ZTh", "_ZTv", "__cxa_", "__gxx_", "_Unwind_", "heddle_"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
