@@ -269,8 +269,9 @@ void doubt(ExploreResult& result, const UnseenCode& unseen) {
   if (result.end != ExploreResult::End::all || unseen.own.empty()) return;
   result.end = ExploreResult::End::not_covered;
   result.site = HEDDLE_NO_SITE;
-  result.why = fmt::format("heddle does not see what is done in {}, which was not built with it into the program",
-                           list_of(unseen.own));
+  result.why =
+      fmt::format("heddle does not see what is done in {}, which was not built with it into the program",
+                  list_of(unseen.own));
 }
 
 // What the verdict rests on beside the exploration itself.
@@ -419,8 +420,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     return std::make_unique<ProgramExecutor>(*setup.program, launch);
   };
   ProgressLine line(!common.quiet && !common.json);
-  const UnseenCode unseen =
-      unseen_code(setup.program->program(), HEDDLE_TRY(EffectsTable::load()));
+  const UnseenCode unseen = unseen_code(setup.program->program(), HEDDLE_TRY(EffectsTable::load()));
   ExploreResult result = HEDDLE_TRY(explore(executor, options, [&](const ExploreProgress& progress) {
     line.show_now_and_then(progress_text(progress));
   }));
@@ -444,7 +444,8 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   }
   line.clear();
   if (common.json)
-    print_json(to_json(result, found, assumptions(result, executor, unseen), options.algorithm, *setup.program));
+    print_json(
+        to_json(result, found, assumptions(result, executor, unseen), options.algorithm, *setup.program));
   else {
     print_races(result.races, *setup.program);
     print_predictions(result.predictions, *setup.program);

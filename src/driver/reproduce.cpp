@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr unsigned kOrdersOfOthers = 2;  // that are tried of each other explanation
+constexpr unsigned kOrdersOfOthers = 2;          // that are tried of each other explanation
 constexpr std::chrono::seconds kShortestRun{2};  // a run that follows an order gets so much in any case
 
 class Reproducer {
@@ -166,7 +166,8 @@ class Reproducer {
     events_.progress("replaying");
     // Code outside the program may wait for another thread without saying so, and never come back.
     std::optional<Clock::time_point> until = deadline_;
-    if (deadline_) until = Clock::now() + std::max<Clock::duration>((*deadline_ - Clock::now()) / 4, kShortestRun);
+    if (deadline_)
+      until = Clock::now() + std::max<Clock::duration>((*deadline_ - Clock::now()) / 4, kShortestRun);
     Execution run = HEDDLE_TRY(executor_.execute(
         {.guide = &order.guide, .rules = rules_, .fresh = true, .keep_schedule = true, .deadline = until}));
     attempt.endless = run.outcome == Outcome::out_of_time;

@@ -45,7 +45,7 @@ struct ReproduceAttempt {
   std::string explanation;  // of other_explanations.h that was tried; empty: what the trace says
   SolveAnswer answer;
   std::chrono::milliseconds solving{};
-  std::string replay;  // of a found order: why the run is no result; empty: it is
+  std::string replay;    // of a found order: why the run is no result; empty: it is
   bool endless = false;  // the run had not ended when its part of the time was over
 };
 

@@ -5,6 +5,7 @@
 #include <llvm/IR/Instruction.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <set>
@@ -20,6 +21,10 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 5> kSystemFolders = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
                                                             "/usr/lib32/"};
+
+// What they lead to is code that nobody sees: loaded at run time, or in another process, which ends when it
+// likes.
+constexpr std::array<std::string_view, 6> kOutside = {"dlsym", "wait", "waitpid", "wait3", "wait4", "waitid"};
 
 bool is_of_system(std::string_view path) {
   for (const std::string_view folder : kSystemFolders)
@@ -58,11 +63,11 @@ std::vector<fs::path> linked_files(const LinkPlan& plan) {
   return out;
 }
 
-// Also of code that is loaded while the program runs. What a linker script or an archive holds is in the program
-// itself.
+// Also of code that is loaded while the program runs. What a linker script or an archive holds is in the
+// program itself.
 std::set<std::string> own_functions(const Program& program) {
   std::set<std::string> out(program.foreign_functions().begin(), program.foreign_functions().end());
-  out.insert("dlsym");
+  out.insert(kOutside.begin(), kOutside.end());
   if (!program.link_plan()) return out;
   for (const fs::path& path : linked_files(*program.link_plan())) {
     if (is_of_system(path.native())) continue;
@@ -75,7 +80,8 @@ std::set<std::string> own_functions(const Program& program) {
 
 // Names that begin so are of the C++ library and its runtime, and of heddle's own header.
 bool is_of_language(std::string_view name) {
-  for (const std::string_view prefix : {"_ZNS", "_ZNKS", "_ZS", "_ZTh", "_ZTv", "__cxa_", "__gxx_", "_Unwind_", "heddle_"})
+  for (const std::string_view prefix :
+       {"_ZNS", "_ZNKS", "_ZS", "_ZTh", "_ZTv", "__cxa_", "__gxx_", "_Unwind_", "heddle_"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
@@ -98,7 +104,7 @@ UnseenCode unseen_code(const Program& program, const EffectsTable& effects) {
   for (const llvm::Function& function : program.module()) {
     const std::string name = function.getName().str();
     if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty() || is_of_language(name) ||
-        (effects.find(name) != nullptr && name != "dlsym"))
+        (effects.find(name) != nullptr && std::ranges::find(kOutside, name) == kOutside.end()))
       continue;
     (own.contains(name) ? out.own : out.systems)
         .push_back({.name = readable_name(function), .place = first_use(function)});

@@ -16,7 +16,8 @@ struct UnseenFunction {
 };
 
 struct UnseenCode {
-  std::vector<UnseenFunction> own;      // of the program: foreign objects, shared libraries outside the system's folders
+  std::vector<UnseenFunction>
+      own;  // of the program: foreign objects, shared libraries outside the system's folders
   std::vector<UnseenFunction> systems;  // of the system's libraries, but for those of C and C++
 };
 

@@ -36,7 +36,7 @@ constexpr std::chrono::milliseconds kLongOutside{2};
 constexpr size_t kChunk = 64 << 10;  // of trace data
 constexpr uint64_t kNoCall = UINT64_MAX;
 constexpr int64_t kFirstRestart = -512, kLastRestart = -516;  // the kernel's ERESTARTSYS and its like
-constexpr uint32_t kPtType = 8;      // of the PT event, as on many machines
+constexpr uint32_t kPtType = 8;                               // of the PT event, as on many machines
 
 PerfTraceInfo machine_info(const PtClock& clock) {
   PerfTraceInfo out;
@@ -463,8 +463,7 @@ class Emulator {
     // do, or make a process. Otherwise nothing happens (a child has ended, and nobody wants to know).
     const user_regs_struct& registers = process_.registers(tid);
     const auto result = static_cast<int64_t>(registers.rax);
-    const bool begins_anew =
-        registers.orig_rax != kNoCall && result <= kFirstRestart && result >= kLastRestart;
+    const bool begins_anew = registers.orig_rax != kNoCall && result <= kFirstRestart && result >= kLastRestart;
     if (!begins_anew && effect_of_signal(process_.pid(), signal) == SignalEffect::none) return true;
     if (here.packets.enabled()) here.packets.interrupt(tsc_, thread.ip);
     tsc_ += kSwitchCost;
