@@ -33,6 +33,8 @@ def say(command, patience, **options):
         return done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as late:
         return "timeout", "", (late.stderr or b"").decode(errors="replace")
+    except OSError as error:  # heddle itself is being built anew, most of all
+        return "not started", "", str(error)
 
 
 def told_by(out):
