@@ -18,8 +18,8 @@
 // Not merged: nodes of which nothing is known (an execution has to tell, for each); calls whose effect only a
 // library understands, since the history of its object has the node itself.
 //
-// Value-centric and observation-based reductions of stateless model checking (Chatterjee et al., OOPSLA 2019)
-// leave reads out that nobody looks at; here whatever was looked at and is forgotten is left out as well.
+// Value-centric reductions (Chatterjee et al., OOPSLA 2019) tell runs apart by the values that were read. Here they
+// are told apart only by those that make a difference to what is to come.
 #pragma once
 
 #include <unordered_map>
