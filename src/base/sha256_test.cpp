@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace heddle {
 namespace {
 
@@ -19,6 +21,16 @@ TEST(Sha256, PiecesGiveTheSameAsTheWhole) {
   const std::string text(1000, 'x');
   for (size_t cut = 0; cut <= text.size(); cut += 37)
     EXPECT_EQ(Sha256().update(text.substr(0, cut)).update(text.substr(cut)).hex(), sha256_hex(text)) << cut;
+}
+
+TEST(Sha256, TheProcessorsInstructionsGiveTheSame) {
+  if (!Sha256::is_accelerated()) GTEST_SKIP() << "this processor has none";
+  std::minstd_rand random;
+  for (size_t size = 0; size < 1000; ++size) {
+    std::string text(size, 0);
+    for (char& each : text) each = static_cast<char>(random());
+    EXPECT_EQ(Sha256(true).update(text).hex(), Sha256(false).update(text).hex()) << size;
+  }
 }
 
 }  // namespace
