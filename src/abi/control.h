@@ -19,11 +19,12 @@
 
 #include <stdint.h>
 
-#define HEDDLE_CONTROL_FORMAT 2
+#define HEDDLE_CONTROL_FORMAT 3
 #define HEDDLE_CONTROL_VARIABLE "HEDDLE_CONTROL" /* decimal file descriptor of the memory file */
 #define HEDDLE_CONTROL_MAX_THREADS 65535         /* threads of one execution, ended ones included */
 #define HEDDLE_CONTROL_MAX_STACK 64              /* frames kept of a failure's stack */
 #define HEDDLE_CONTROL_MARKED 2                  /* events whose stacks can be asked for */
+#define HEDDLE_CONTROL_HELD 16                   /* places where threads can be held */
 #define HEDDLE_CONTROL_SNAPSHOTS 16              /* processes that may serve requests; 0 is the one that was started */
 #define HEDDLE_CONTROL_TEXT 512                  /* bytes of a message, with its terminating zero */
 #define HEDDLE_NO_SITE 0xffffffffu               /* a place outside the program's own code */
@@ -283,6 +284,10 @@ struct heddle_plan {
   uint32_t unused;
   uint64_t snapshot_events, snapshot_time;
   uint64_t known_length; /* events of the longest run that is known to have passed, for snapshots: they cannot learn it */
+  /* Strategy "nonpreemptive": who is about to wait at one of these places, or could go on there, goes on only when
+   * nobody else can. */
+  uint32_t held_count, held[HEDDLE_CONTROL_HELD];
+  uint32_t youngest_first; /* of those that can go on, when the last one cannot */
   uint64_t stop_at_move; /* before this move, from 1, the process stands still; renewal `once` only. 0: never */
 };
 

@@ -46,6 +46,8 @@
 #define HEDDLE_HOOK_BLOCKING_DONE "heddle_control_blocking_done"
 /* Inline assembly that may touch memory: a decision point, buffered stores become visible first. */
 #define HEDDLE_HOOK_ASSEMBLY "heddle_control_assembly"
+/* The same where it only loads this: a loop around it may be one that waits. */
+#define HEDDLE_HOOK_ASSEMBLY_LOAD "heddle_control_assembly_load"
 /* Before an access to memory that no other thread can reach, but that other code of the program accesses by the
  * hooks above (Access::lent): buffered stores of this thread to it are carried out. Nobody can tell. */
 #define HEDDLE_HOOK_OWN "heddle_control_own"
@@ -83,6 +85,7 @@ void heddle_control_call(uint32_t site);
 void heddle_control_blocking(uint32_t site, const char* name);
 void heddle_control_blocking_done(void);
 void heddle_control_assembly(uint32_t site);
+void heddle_control_assembly_load(const void* at, uint64_t size, uint32_t site);
 void heddle_control_own(const void* at, uint64_t size);
 void heddle_control_leave(const void* target);
 void heddle_control_frame_end(const void* limit);

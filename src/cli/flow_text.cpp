@@ -78,11 +78,12 @@ std::string flow_text(const fs::path& recording) {
   std::string out = fmt::format(
       "\nFlow\n  {} events: shared accesses, synchronisation, calls into libraries; {} edges between threads "
       "order them\n"
-      "  thread              events       edges     outside         log  memory taken over\n",
+      "  thread              events       edges     outside         log  memory taken over    barriers\n",
       events, edges);
   for (const FlowThread& thread : *threads) {
-    out += fmt::format("  {:<12} {:>13} {:>11} {:>11} {:>11} {:>18}\n", thread.name, thread.events,
-                       thread.edges.size(), thread.outside, size_text(thread.stream_bytes), thread.handed_over);
+    out += fmt::format("  {:<12} {:>13} {:>11} {:>11} {:>11} {:>18} {:>11}\n", thread.name, thread.events,
+                       thread.edges.size(), thread.outside, size_text(thread.stream_bytes), thread.handed_over,
+                       thread.barriers);
     if (!thread.damage.empty()) out += fmt::format("    {}\n", thread.damage);
   }
   const Result<std::vector<FlowStep>> steps = flow_schedule(*threads);

@@ -54,12 +54,12 @@ Result<void> set_mode(const Options& given, RecordingOptions& recording) {
     return Error{.what = fmt::format("--mode does not know '{}'", given.mode),
                  .next = "choose one of: paths, flow, pt, core; for comparison: order, stride",
                  .exit = ExitCode::usage};
-  if (given.memory_model != "sc" || given.chaos || recording.policy != "standard" || !given.keep.empty())
-    return Error{.what = fmt::format("--mode {} goes with none of --memory-model, --chaos, --policy and --keep",
-                                     given.mode),
-                 .why = "it is a way of recording of its own, which orders accesses",
-                 .next = "leave the others out",
-                 .exit = ExitCode::usage};
+  if (given.memory_model != "sc" || recording.policy != "standard" || !given.keep.empty())
+    return Error{
+        .what = fmt::format("--mode {} goes with none of --memory-model, --policy and --keep", given.mode),
+        .why = "it is a way of recording of its own, which orders accesses",
+        .next = "leave the others out",
+        .exit = ExitCode::usage};
   recording.flow = true;
   recording.sequences = !given.no_sequences && !order && !stride;
   recording.locks = !given.no_locks && !order && !stride;

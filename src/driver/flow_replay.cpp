@@ -73,7 +73,9 @@ class Replayer {
     HEDDLE_TRY(write_flow_plan(made.path(), info_.options, true, options_.guide));
     if (::symlink(recording_.c_str(), (made.path() / kFlowRecordedLink).c_str()) != 0)
       return system_error("cannot create", made.path() / kFlowRecordedLink);
-    ProcessFile process = HEDDLE_TRY(ProcessFile::create(made.path(), info_.options));
+    RecordingOptions options = info_.options;
+    options.chaos = false;  // the order is known
+    ProcessFile process = HEDDLE_TRY(ProcessFile::create(made.path(), options));
     result_.scheduling = std::chrono::steady_clock::now() - begin;
     const int input = HEDDLE_TRY(no_input());
     const RunEnd end = HEDDLE_TRY(run_recorded({.executable = program_.variant(),

@@ -64,6 +64,22 @@ bool does_nothing(llvm::StringRef text) {
   });
 }
 
+// One move from its only argument, which is in memory, to a register.
+bool assembly_only_loads(const llvm::CallBase& call) {
+  const auto* assembly = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+  const llvm::StringRef text = assembly->getAsmString();
+  if (!text.trim().starts_with_insensitive("mov") || text.find_first_of("\n;(%[") != llvm::StringRef::npos)
+    return false;
+  unsigned outputs = 0, inputs = 0;
+  for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly->ParseConstraints()) {
+    if (constraint.Type == llvm::InlineAsm::isClobber) continue;
+    const bool is_output = constraint.Type == llvm::InlineAsm::isOutput;
+    if (constraint.isIndirect == is_output) return false;
+    ++(is_output ? outputs : inputs);
+  }
+  return outputs == 1 && inputs == 1 && call.getParamElementType(0) != nullptr;
+}
+
 }  // namespace
 
 bool leaves_program(const CallInfo& info) {
@@ -96,8 +112,11 @@ void CallHooks::add(llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> argumen
   if (llvm::isa<llvm::IntrinsicInst>(call)) return;
   HookEmitter emit(program_, hooks_, call);
   if (call.isInlineAsm()) {
-    if (assembly_touches_memory(call)) emit.assembly();
-    return;
+    if (!assembly_touches_memory(call)) return;
+    if (!assembly_only_loads(call)) return emit.assembly();
+    const llvm::DataLayout& layout = call.getModule()->getDataLayout();
+    return emit.assembly_load(call.getArgOperand(0),
+                              emit.size(layout.getTypeStoreSize(call.getParamElementType(0))));
   }
   const CallInfo info = classify_call(call, effects_);
   add_by_value(emit, call, arguments);

@@ -24,6 +24,7 @@ ControlHooks::ControlHooks(llvm::Module& module) {
   blocking = module.getOrInsertFunction(HEDDLE_HOOK_BLOCKING, nothing, number, pointer);
   blocking_done = module.getOrInsertFunction(HEDDLE_HOOK_BLOCKING_DONE, nothing);
   assembly = module.getOrInsertFunction(HEDDLE_HOOK_ASSEMBLY, nothing, number);
+  assembly_load = module.getOrInsertFunction(HEDDLE_HOOK_ASSEMBLY_LOAD, nothing, pointer, word, number);
   own = module.getOrInsertFunction(HEDDLE_HOOK_OWN, nothing, llvm::PointerType::getUnqual(module.getContext()),
                                    llvm::Type::getInt64Ty(module.getContext()));
   frame_end = module.getOrInsertFunction(HEDDLE_HOOK_FRAME_END, nothing,
@@ -109,6 +110,10 @@ void HookEmitter::leave(llvm::Value* target) {
 
 void HookEmitter::assembly() {
   builder_.CreateCall(hooks_.assembly, {site_});
+}
+
+void HookEmitter::assembly_load(llvm::Value* pointer, llvm::Value* size) {
+  builder_.CreateCall(hooks_.assembly_load, {pointer, size, site_});
 }
 
 }  // namespace heddle

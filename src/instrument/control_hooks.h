@@ -15,7 +15,7 @@ struct ControlHooks {
   explicit ControlHooks(llvm::Module& module);
 
   llvm::FunctionCallee read, write, atomic_read, atomic_write, update, fence, in_place;
-  llvm::FunctionCallee range, call, blocking, blocking_done, assembly, own, leave, frame_end;
+  llvm::FunctionCallee range, call, blocking, blocking_done, assembly, assembly_load, own, leave, frame_end;
   llvm::GlobalVariable* site;  // the thread-local variable
 };
 
@@ -39,6 +39,7 @@ class HookEmitter {
   void note_site();
   void blocking(llvm::Value* name);
   void assembly();
+  void assembly_load(llvm::Value* pointer, llvm::Value* size);
   void own(llvm::Value* pointer, llvm::Value* size);
   void leave(llvm::Value* target);
 

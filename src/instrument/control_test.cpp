@@ -208,6 +208,14 @@ TEST(Control, Assembly) {
   EXPECT_EQ(assembly(R"("mfence", "~{memory}"())"), "assembly");
   EXPECT_EQ(assembly(R"("incl $0", "=*m,*m"(ptr elementtype(i32) @x, ptr elementtype(i32) @x))"), "assembly");
   EXPECT_EQ(assembly(R"x("incl ($0)", "r"(ptr @x))x"), "assembly");
+  EXPECT_EQ(
+      hooks_of(R"(%r = call i32 asm sideeffect "movl $1, $0", "=q,*m,~{memory}"(ptr elementtype(i32) @x))"),
+      "assembly_load");
+  EXPECT_EQ(hooks_of(R"(%r = call i32 asm sideeffect "xchgl $1, $0", "=q,*m"(ptr elementtype(i32) @x))"),
+            "assembly");
+  EXPECT_EQ(hooks_of(R"(%r = call i32 asm sideeffect "movl $1, $0; sfence", "=q,*m"(ptr elementtype(i32) @x))"),
+            "assembly");
+  EXPECT_EQ(assembly(R"("movl $1, $0", "=*m,r"(ptr elementtype(i32) @x, i32 1))"), "assembly");
   EXPECT_EQ(assembly(R"("", "~{memory}"())"), "");
   EXPECT_EQ(assembly(R"(" # nothing\0A", "~{memory}"())"), "");
   EXPECT_EQ(assembly(R"("pause", "~{memory}"())"), "");

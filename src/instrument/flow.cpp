@@ -14,6 +14,7 @@
 #include "instrument/flow_calls.h"
 #include "instrument/instrument.h"
 #include "program/calls.h"
+#include "program/library_models.h"
 #include "program/sharing.h"
 
 namespace heddle {
@@ -197,6 +198,14 @@ Result<void> instrument_flow(const Program& program, llvm::Module& module) {
 }
 
 Result<void> instrument_flow(const Program& program, llvm::Module& module, const EffectsTable& effects) {
+  if (const std::string name = HEDDLE_TRY(openmp_without_model(module)); !name.empty())
+    return Error{
+        .what = "the program uses a part of OpenMP that flow recording cannot follow",
+        .where = name,
+        .why =
+            "heddle has no model of this function, and threads of OpenMP's own library wait for each other "
+            "by memory that is not recorded: a replay would diverge",
+        .next = "leave that part out, or build the program without -fopenmp"};
   FlowInstrumentation(program, module, effects).apply();
   return verify_instrumented(module, "flow");
 }

@@ -39,6 +39,24 @@ bool is_reserved(llvm::StringRef name) {
          name.starts_with("_ZNKSt");
 }
 
+// Of OpenMP's library, whose functions work on state that they share (library_models/openmp.cpp).
+bool is_openmp(llvm::StringRef name) {
+  return name.starts_with("__kmpc_") || name.starts_with("omp_");
+}
+
+// A function of these that the program uses and the model lacks, where it has others. Empty: none.
+std::string lacking_openmp(const llvm::Module& program, const llvm::Module& model, const Names& foreign) {
+  if (model.getFunction("__kmpc_fork_call") == nullptr) return {};
+  for (const llvm::Function& function : program) {
+    if (!function.isDeclaration() || function.use_empty() || !is_openmp(function.getName())) continue;
+    const llvm::Function* defined = model.getFunction(function.getName());
+    const bool fits = defined != nullptr && !defined->isDeclaration() &&
+                      defined->getFunctionType() == function.getFunctionType();
+    if (!fits && !foreign.contains(function.getName().str())) return function.getName().str();
+  }
+  return {};
+}
+
 // How the models were compiled must not change how the program is: of their flags only the one stays that says
 // how to read the line tables. Groups of sections (comdat) are for what other objects may define too.
 void prepare(llvm::Module& model, const llvm::Module& program) {
@@ -107,6 +125,7 @@ class ModelLinker {
 
   // Hides what the program declares and must not get from the model. Says whether something is left.
   bool choose(llvm::Module& model) const {
+    if (!lacking_openmp(program_, model, foreign_).empty()) return false;
     bool wanted = false;
     for (llvm::GlobalValue& value : model.global_values()) {
       const llvm::GlobalValue* declaration = declared(program_, value);
@@ -160,6 +179,21 @@ Result<std::vector<size_t>> link_library_models(llvm::Module& program, const std
   }
   linker.finish();
   return std::vector<size_t>(used.begin(), used.end());
+}
+
+Result<std::string> openmp_without_model(const llvm::Module& program) {
+  if (llvm::none_of(program, [](const llvm::Function& function) {
+        return function.isDeclaration() && !function.use_empty() && function.getName().starts_with("__kmpc_");
+      }))
+    return std::string();
+  for (const fs::path& file : HEDDLE_TRY(library_model_files())) {
+    const std::string bitcode = HEDDLE_TRY(read_file(file));
+    auto model = llvm::getOwningLazyBitcodeModule(
+        llvm::MemoryBuffer::getMemBuffer(bitcode, "library model", false), program.getContext());
+    if (!model) return bad_models(file, llvm::toString(model.takeError()));
+    if (std::string name = lacking_openmp(program, **model, {}); !name.empty()) return name;
+  }
+  return std::string();
 }
 
 }  // namespace heddle

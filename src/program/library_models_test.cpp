@@ -164,6 +164,21 @@ TEST_F(LibraryModels, TheShippedOnesServeACallOfMap) {
   EXPECT_THAT(link("define void @main() { ret void }", models), IsEmpty());
 }
 
+TEST_F(LibraryModels, OfOpenMpAllIsTakenOrNothing) {
+  const std::string model =
+      bitcode("define void @__kmpc_fork_call() { ret void } define i32 @omp_get_thread_num() { ret i32 0 }");
+  const std::string fork =
+      "declare void @__kmpc_fork_call() define void @f() { call void @__kmpc_fork_call() ret void }";
+  EXPECT_THAT(link(fork, {model}), ElementsAre(0u));
+  EXPECT_TRUE(is_local_code("__kmpc_fork_call"));
+  const std::string more = "declare void @__kmpc_more() define void @g() { call void @__kmpc_more() ret void }";
+  EXPECT_THAT(link(fork + more, {model}), IsEmpty());
+  EXPECT_TRUE(program_->getFunction("__kmpc_fork_call")->isDeclaration());
+  EXPECT_THAT(link(fork + "declare void @__kmpc_more()", {model}), ElementsAre(0u)) << "nobody calls it";
+  const std::string own = "declare void @omp_own() define void @g() { call void @omp_own() ret void }";
+  EXPECT_THAT(link(fork + own, {model}, {"omp_own"}), ElementsAre(0u)) << "the program brings it";
+}
+
 TEST_F(LibraryModels, DamageIsAnError) {
   program_ = parse(kCaller);
   EXPECT_FALSE(link_library_models(*program_, {"no bitcode"}, {}));

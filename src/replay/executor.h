@@ -51,6 +51,10 @@ struct ExecutionPlan {
   bool keep_events = false;
   std::array<uint64_t, HEDDLE_CONTROL_MARKED> marked{};  // events, from 1, whose stacks are wanted; 0: none
   bool keep_moves = false;  // of a program that is a "follow" variant
+  // Sites: who may have to wait there goes on only when nobody else can. Nonpreemptive; the first ones only, if
+  // there are many.
+  std::vector<uint32_t> held;
+  bool youngest_first = false;  // nonpreemptive: who goes on when the last thread cannot; otherwise the oldest
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 

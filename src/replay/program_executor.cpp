@@ -119,6 +119,9 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   out.keep_events = plan.keep_events ? 1 : 0;
   std::ranges::copy(plan.marked, out.marked);
   out.keep_moves = plan.keep_moves ? 1 : 0;
+  out.held_count = static_cast<uint32_t>(std::min<size_t>(plan.held.size(), HEDDLE_CONTROL_HELD));
+  std::copy_n(plan.held.begin(), out.held_count, out.held);
+  out.youngest_first = plan.youngest_first ? 1 : 0;
   out.spurious_wakeups = plan.rules.spurious_wakeups ? 1 : 0;
   out.max_events = plan.rules.max_events;
   out.livelock_bound = plan.rules.livelock_bound;

@@ -1,5 +1,7 @@
 #include "replay/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -14,9 +16,12 @@ using std::chrono::milliseconds;
 
 constexpr uint32_t kTick = 50;        // milliseconds between looks at the process
 constexpr milliseconds kGrace{2000};  // for the runtime to answer when it is asked to stop
-constexpr int kComputingFactor = 10;  // more patience with a program that uses the processor
+constexpr int kComputingFactor =
+    10;  // a program that computes may use the processor for so many times the patience
 
-// Whether anything moves: executions, events, and how much processor time was used meanwhile.
+// Whether anything moves: executions, events, and what the processor does meanwhile. Times without events are
+// cut into windows as long as the patience. A program that computes uses the processor in each of them; one
+// that other processes keep from it is at least ready to run at most looks.
 class HangWatch {
  public:
   HangWatch(const heddle_control_block& block, const Target& target, milliseconds patience)
@@ -31,27 +36,42 @@ class HangWatch {
       restart();
       return false;
     }
-    const auto quiet = Clock::now() - since_;
-    if (quiet < patience_) return false;
+    ++looks_;
+    if (target_.runs()) ++runs_;
+    if (Clock::now() - since_ < patience_) return false;
     // Computing without events is not hanging, unless it never ends.
-    const bool computes = target_.processor_time() - ticks_ > kBusyTicks;
-    return !computes || quiet >= patience_ * kComputingFactor;
+    const uint64_t ticks = target_.processor_time();
+    if (ticks - ticks_ <= kBusyTicks && 2 * runs_ < looks_) return true;
+    const milliseconds computed((ticks - first_ticks_) * 1000 / ticks_per_second());
+    if (computed >= patience_ * kComputingFactor) return true;
+    begin_window(ticks);
+    return false;
   }
 
  private:
   static constexpr uint64_t kBusyTicks = 20;  // 0.2 seconds
 
+  static uint64_t ticks_per_second() { return static_cast<uint64_t>(::sysconf(_SC_CLK_TCK)); }
+
   void restart() {
     executions_ = __atomic_load_n(&block_.progress, __ATOMIC_RELAXED);
     events_ = __atomic_load_n(&block_.event_progress, __ATOMIC_RELAXED);
+    first_ticks_ = target_.processor_time();
+    begin_window(first_ticks_);
+  }
+
+  void begin_window(uint64_t ticks) {
     since_ = Clock::now();
-    ticks_ = target_.processor_time();
+    ticks_ = ticks;
+    looks_ = runs_ = 0;
   }
 
   const heddle_control_block& block_;
   const Target& target_;
   milliseconds patience_;
-  uint64_t executions_ = 0, events_ = 0, ticks_ = 0;
+  uint64_t executions_ = 0, events_ = 0;
+  uint64_t first_ticks_ = 0;                   // at the last event
+  uint64_t ticks_ = 0, looks_ = 0, runs_ = 0;  // of this window
   Clock::time_point since_;
 };
 

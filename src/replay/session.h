@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 struct SessionOptions {
   ControlCapacity capacity;
   TargetStreams streams;
-  // Without any progress and without using the processor for this long, the program hangs; when it computes, it
-  // has ten times as long.
+  // Without any progress and without using the processor, or being ready to, for this long, the program hangs;
+  // when it computes, it has ten times as much of the processor's time.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
 };
 

@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -65,6 +68,19 @@ void perform(heddle_control_block* block) {
         ++block->progress;
         ::usleep(1000);
       }
+    }
+    if (what == "compute") {  // 20 ms of processor time, which others hardly leave to it
+      const sched_param lowest{};
+      ::sched_setscheduler(0, SCHED_IDLE, &lowest);
+      timespec used{};
+      do ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+      while (used.tv_sec == 0 && used.tv_nsec < 20'000'000);
+    }
+    if (what == "pause") {  // after some work, which is no excuse
+      timespec used{};
+      do ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+      while (used.tv_sec == 0 && used.tv_nsec < 300'000'000);
+      while (true) ::pause();
     }
     if (what == "child") {  // that would outlive it
       if (::fork() == 0)
@@ -191,6 +207,58 @@ TEST(Session, AHangIsFoundAndNamed) {
   EXPECT_EQ(got->site, 17u);
   EXPECT_EQ(got->call, std::string(64, 'x'));
   EXPECT_FALSE(session.alive());
+}
+
+// The processor on which this test runs, for as long as this lives.
+class BusyProcessor {
+ public:
+  BusyProcessor() : before_(affinity()) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(::sched_getcpu()), &one);
+    ::sched_setaffinity(0, sizeof one, &one);
+    for (pid_t& child : children_)
+      if ((child = ::fork()) == 0) {
+        ::alarm(60);
+        for (volatile uint64_t rounds = 0;; rounds = rounds + 1) {
+        }
+      }
+  }
+  ~BusyProcessor() {
+    for (const pid_t child : children_) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    }
+    ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+ private:
+  static cpu_set_t affinity() {
+    cpu_set_t set;
+    ::sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }
+  cpu_set_t before_;
+  std::array<pid_t, 2> children_{};
+};
+
+TEST(Session, WhoWaitsForTheProcessorDoesNotHang) {
+  const BusyProcessor busy;
+  ControlSession session = start("compute", milliseconds(500));
+  const auto begin = Clock::now();
+  const auto got = ask(session);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->end, End::answered);
+  EXPECT_GT(Clock::now() - begin, milliseconds(500)) << "it was not kept from the processor";
+}
+
+TEST(Session, WorkBeforeAHangIsNoExcuse) {
+  ControlSession session = start("pause", milliseconds(500));
+  const auto begin = Clock::now();
+  const auto got = ask(session);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->end, End::hung);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST(Session, StopsAtTheDeadline) {

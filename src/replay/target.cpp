@@ -133,17 +133,36 @@ std::string read_proc(const std::string& path) {
   return text;
 }
 
+// The fields of a stat file behind the name, which may hold anything.
+std::istringstream stat_fields(const std::string& path) {
+  const std::string text = read_proc(path);
+  const size_t name_end = text.rfind(')');
+  return std::istringstream(name_end == std::string::npos ? std::string() : text.substr(name_end + 1));
+}
+
 // utime and stime of /proc/PID/stat.
 uint64_t ticks_of(const std::string& pid) {
-  const std::string text = read_proc("/proc/" + pid + "/stat");
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(text.substr(name_end + 1));
+  std::istringstream fields = stat_fields("/proc/" + pid + "/stat");
   std::string skipped;
   for (int i = 0; i < 11; ++i) fields >> skipped;
   uint64_t user = 0, system = 0;
   fields >> user >> system;
   return user + system;
+}
+
+// Whether a thread has the processor, waits for it (R), or for a disk (D).
+bool runnable(const std::string& pid) {
+  const std::string tasks = "/proc/" + pid + "/task";
+  std::error_code gone;
+  for (std::filesystem::directory_iterator at(tasks, gone), end; !gone && at != end; at.increment(gone)) {
+    std::string state;
+    stat_fields(at->path() / "stat") >> state;
+    if (state == "R" || state == "D") return true;
+  }
+  std::istringstream children(read_proc(tasks + "/" + pid + "/children"));
+  for (std::string child; children >> child;)
+    if (runnable(child)) return true;
+  return false;
 }
 
 // Snapshots have children of their own.
@@ -312,6 +331,10 @@ void Target::finish_output() {
 
 uint64_t Target::processor_time() const {
   return ticks_with_children(std::to_string(pid_));
+}
+
+bool Target::runs() const {
+  return runnable(std::to_string(pid_));
 }
 
 }  // namespace heddle

@@ -69,6 +69,8 @@ class Target {
   void finish_output();
   // Processor time of the target and of its children so far, in clock ticks.
   uint64_t processor_time() const;
+  // Whether one of their threads could go on now, if it were given a processor.
+  bool runs() const;
 
  private:
   Target(pid_t pid, bool own_group) : pid_(pid), own_group_(own_group) {}

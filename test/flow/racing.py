@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random programs with real threads (test/model/racing_programs): each is recorded with --mode flow, and replayed.
+"""Random programs with real threads (test/model/racing_programs): each is recorded with --mode flow, every second one
+with --chaos, and replayed.
 
   racing.py HEDDLE FOLDER FIRST-LAST [--jobs N] [--batch N]
 
@@ -58,10 +59,11 @@ def check_in_time(job, heddle, folder):
     built = run([heddle, *job.compiler, "-w", "-pthread", job.source, "-o", job.name], folder)
     if built.returncode != 0:
         return [f"{job.name}: does not compile: {built.stderr.decode(errors='replace')[-400:]}"], counts
-    for name, arguments in job.runs:
+    for number, (name, arguments) in enumerate(job.runs):
+        chaos = ["--chaos"] if number % 2 else []
         target = os.path.join(folder, name + ".rec")
         shutil.rmtree(target, ignore_errors=True)
-        recorded = run([heddle, "record", "--mode", "flow", "--keep-passing", "--hang-timeout", "5s", "-q", "-o", target, "--",
+        recorded = run([heddle, "record", "--mode", "flow", *chaos, "--keep-passing", "--hang-timeout", "5s", "-q", "-o", target, "--",
                         f"./{job.name}", *arguments], folder)
         if recorded.returncode not in (0, 10):
             problems.append(f"{name}: record: exit code {recorded.returncode}: {recorded.stderr.decode(errors='replace')[-300:]}")

@@ -34,7 +34,8 @@ def check(heddle, source, folder, runs, mode, hang, options, level):
     name = os.path.splitext(os.path.basename(source))[0]
     language = "c++" if source.endswith(".cpp") else "cc"
     standard = ["-std=c++20"] if language == "c++" else []
-    built = run([heddle, language, *standard, level, "-g", "-pthread", "-w", source, "-o", name, "-latomic"], folder)
+    built = run([heddle, language, *standard, level, "-g", "-pthread", "-w", source, "-o", name, "-latomic",
+                 *head(source, "HEDDLE-CC")], folder)
     if built.returncode != 0:
         return [f"{name}: does not compile: {built.stderr.decode(errors='replace')[-300:]}"], 0, 0
     problems, recordings, failures = [], 0, 0

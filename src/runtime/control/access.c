@@ -387,11 +387,23 @@ void heddle_control_in_place(const void* at, uint64_t size, uint32_t site, uint3
   rt_note_read(self, site, at, __builtin_frame_address(0), value);
 }
 
-void heddle_control_assembly(uint32_t site) {
-  if (!rt.active) return;
+static struct rt_thread* before_assembly(uint32_t site) {
   struct rt_thread* self = access_op(HEDDLE_EVENT_call, NULL, 0, site, HEDDLE_CALL_object);
   rt_decide(self);
   rt_drain(self);
+  return self;
+}
+
+void heddle_control_assembly_load(const void* at, uint64_t size, uint32_t site) {
+  if (!rt.active) return;
+  struct rt_thread* self = before_assembly(site);
+  rt_heap_check(at, size, site);
+  rt_note_read(self, site, at, __builtin_frame_address(0), value_at(at, size));
+}
+
+void heddle_control_assembly(uint32_t site) {
+  if (!rt.active) return;
+  struct rt_thread* self = before_assembly(site);
   open_access(self, HEDDLE_EVENT_call, NULL, 0, 0, false, __builtin_frame_address(0));
 }
 

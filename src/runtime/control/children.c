@@ -13,8 +13,9 @@
 static pid_t fork_by(const char* function) {
   pid_t (*real)(void) = (pid_t(*)(void))rt_real(function);
   if (rt.active) {
-    rt_settle(rt.current);
-    rt_drain(rt.current); /* the child has no buffers */
+    heddle_control_blocking_done(); /* others may run before: the child gets what memory holds then, no buffers
+                                     */
+    rt_perform(rt_sync(HEDDLE_SYNC_attribute, NULL));
   }
   const pid_t name = rt.forked ? 0 : rt_next_child();
   uint64_t all = ~0ull, before = 0; /* no signal to the child until it knows that it is one */

@@ -127,6 +127,9 @@ struct rt_thread {
   const void* fault_address;
   uint64_t drawn; /* random numbers, so far: random.c */
   uint32_t alone; /* harness.c: how many parts without switches it is in */
+  uint64_t slept_from; /* sleep.c: after so many events */
+  uint64_t loop_event, loop_until; /* unseen_loops.c: its last such event; not asked again before so many */
+  uint32_t loops;                  /* such events in a row */
   char name[16];
 };
 
@@ -148,9 +151,11 @@ struct rt_globals {
   uint64_t seed; /* of this execution */
   uint64_t random;
   uint64_t events, values, preemptions;
+  uint64_t turn_from;   /* events when the running thread had its turn */
+  uint64_t loop_events; /* of these, by waiting in a library's loop: no progress (unseen_loops.c) */
   uint64_t quiet; /* events in a row that changed nothing, by threads that spin */
   uint64_t now;   /* virtual nanoseconds that passed by waiting; see rt_clock() */
-  uint64_t base;  /* load address of the executable */
+  uint64_t base;  /* of the executable (runtime/load_base.h) */
   uint64_t begun; /* processor time of the process when the execution began */
 };
 extern struct rt_globals rt;
@@ -255,6 +260,11 @@ bool rt_wait_for_files(const struct rt_thread* only, int milliseconds);
  * (false: a signal came first); and what the call returned: -errno or a result. errno stays as it is. */
 bool rt_file_may_wait(int file);
 bool rt_before_file_call(int file, short events);
+bool rt_waits_for_files(const struct rt_thread* thread);
+/* The same for calls that wait for a process, which these descriptors stand for. To who explores, the event orders
+ * nothing. */
+struct pollfd;
+bool rt_before_process_call(const struct pollfd* files, uint64_t count, bool dont_wait);
 void rt_finish_file_call(long result);
 bool rt_waits_inside(
     const struct rt_thread* thread);            /* for files, and only threads of this process can end it */
@@ -369,6 +379,7 @@ void rt_run_key_destructors(struct rt_thread* self); /* keys.c */
 _Noreturn void rt_exit_thread(struct rt_thread* self, void* result);
 /* signals.c */
 #define RT_HANG_SIGNAL (SIGRTMAX - 1) /* from heddle: why does nothing happen? */
+#define RT_LOOP_SIGNAL (SIGRTMAX - 2) /* unseen_loops.c */
 #define RT_CANCEL_SIGNAL (1ull << 31) /* as in the C library: for threads that may be cancelled at any time */
 /* Signals arrive from outside between any two instructions. */
 static inline void rt_set_pending(struct rt_thread* thread, uint64_t signals) {
@@ -390,6 +401,7 @@ void rt_child_begins(pid_t name);                /* in the child */
 pid_t rt_name_child(pid_t id);                   /* in its parent: its name */
 bool rt_has_children(void);                      /* that have not ended */
 pid_t rt_child_of(pid_t id);                     /* the name of a child; other ids stay as they are */
+pid_t rt_child_at(uint32_t number);              /* the real id of a child, in order of creation; 0: no more */
 bool rt_send_to_process(int number);             /* false: nobody takes it, the default action is to be done */
 void rt_signal_arrived(int number, const siginfo_t* information); /* from outside */
 bool rt_signals_restart(const struct rt_thread* self);            /* pending ones: all have SA_RESTART */
@@ -409,6 +421,12 @@ _Noreturn void rt_standstill(void);
 _Noreturn void rt_end_execution(void);
 _Noreturn void rt_last_thread_ended(void);
 void rt_early_start(void); /* a thread is created before main() */
+/* unseen_loops.c */
+void rt_watch_unseen_loops(void);   /* from now on, in this process */
+bool rt_unseen_loop_came(void);     /* its signal, since the last question: it may have interrupted a system call */
+bool rt_release_unseen_loops(void); /* those that wait may be asked at once; false: there is none */
+bool rt_release_unseen_loop(struct rt_thread* thread);
+bool rt_is_in_unseen_loop(const struct rt_thread* thread);
 /* reset.c */
 void rt_snapshot(void* main_stack_pointer);
 void rt_reset(void);

@@ -76,14 +76,19 @@ static bool may_go_on(const struct rt_thread* thread) {
   return ask(wait);
 }
 
+bool rt_waits_for_files(const struct rt_thread* thread) {
+  return thread->op.ready == may_go_on;
+}
+
 /* Waits for one of these files for up to so many nanoseconds; 0: does not wait, but others may run. False: a
- * signal ended the wait. The name of the event is the first descriptor. */
-static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanoseconds) {
+ * signal ended the wait. */
+static bool wait_for_event(enum heddle_sync_kind kind, const void* name, const struct pollfd* files,
+                           uint64_t count, uint64_t nanoseconds) {
   struct rt_thread* self = rt.current;
   rt_cancellation_point(self);
   heddle_control_blocking_done(); /* others run meanwhile: they are not in this call */
   struct file_wait wait = {.files = files, .count = count, .change = UINT64_MAX};
-  self = rt_sync(HEDDLE_SYNC_file_wait, (const void*)(uintptr_t)(count > 0 ? (unsigned)files[0].fd : 0));
+  self = rt_sync(kind, name);
   if (nanoseconds > 0) {
     self->op.second = &wait;
     self->op.ready = may_go_on;
@@ -95,6 +100,12 @@ static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanose
   self->op.ready = NULL;
   rt_cancellation_point(self);
   return nanoseconds == 0 || self->timed_out || any_ready(&wait);
+}
+
+/* The name of the event is the first descriptor. */
+static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanoseconds) {
+  const void* name = (const void*)(uintptr_t)(count > 0 ? (unsigned)files[0].fd : 0);
+  return wait_for_event(HEDDLE_SYNC_file_wait, name, files, count, nanoseconds);
 }
 
 /* Results of the outside world are values of the event: a replay that gets others has diverged. */
@@ -117,15 +128,23 @@ static bool is_nonblocking(int file) {
   return flags >= 0 && (flags & O_NONBLOCK) != 0;
 }
 
+static bool may_try_again(void) {
+  const bool again = rt_signals_restart(rt.current);
+  rt_deliver_signals(rt.current);
+  return again;
+}
+
+bool rt_before_process_call(const struct pollfd* files, uint64_t count, bool dont_wait) {
+  while (!wait_for_event(HEDDLE_SYNC_attribute, NULL, files, count, dont_wait ? 0 : FOREVER))
+    if (!may_try_again()) return false;
+  return true;
+}
+
 /* Before a call that reads from a descriptor (POLLIN) or writes to it (POLLOUT). False: it was interrupted. */
 static bool before_call(int file, short events, bool dont_wait) {
   const struct pollfd files = {.fd = file, .events = events};
-  const uint64_t nanoseconds = dont_wait || is_nonblocking(file) ? 0 : FOREVER;
-  while (!wait_for(&files, 1, nanoseconds)) {
-    const bool again = rt_signals_restart(rt.current);
-    rt_deliver_signals(rt.current);
-    if (!again) return false;
-  }
+  while (!wait_for(&files, 1, dont_wait || is_nonblocking(file) ? 0 : FOREVER))
+    if (!may_try_again()) return false;
   return true;
 }
 
@@ -432,8 +451,7 @@ int epoll_pwait2(int file, struct epoll_event* events, int limit, const struct t
 RT_STATE static struct pollfd all_files[MAX_FILES];
 
 static struct file_wait* wait_of(const struct rt_thread* thread) {
-  return thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait ? (struct file_wait*)thread->op.second
-                                                                      : NULL;
+  return rt_waits_for_files(thread) ? (struct file_wait*)thread->op.second : NULL;
 }
 
 static bool waits_inside(const struct file_wait* wait) {
@@ -463,10 +481,11 @@ bool rt_wait_for_files(const struct rt_thread* only, int milliseconds) {
   if (count == 0) return false;
   heddle_control_blocking(first->op.site, "poll");
   if (inside && (milliseconds < 0 || milliseconds > ON_THE_WAY)) milliseconds = ON_THE_WAY;
+  rt_unseen_loop_came();
   const long ready = RT_SYS3(SYS_poll, all_files, count, milliseconds);
   heddle_control_blocking_done();
   ++changes;
-  if (ready == -EINTR)
+  if (ready == -EINTR && !rt_unseen_loop_came())
     wait_of(first)->interrupted = true; /* its handler may have changed what the program waits for */
   return ready != 0;
 }

@@ -56,7 +56,7 @@ static void on_arrival(int number, siginfo_t* information, void* context);
 
 /* What heddle itself needs goes before what the program wants. */
 static bool is_reserved(int number) {
-  return number == SIGSYS || number == RT_HANG_SIGNAL;
+  return number == SIGSYS || number == RT_HANG_SIGNAL || number == RT_LOOP_SIGNAL;
 }
 
 static int tell(int number) {
@@ -66,6 +66,7 @@ static int tell(int number) {
     const bool handled = is_function(&wanted) && !is_reserved(number);
     told.sa_flags = SA_SIGINFO | SA_NODEFER;
     told.sa_flags |= handled ? wanted.sa_flags & SA_ONSTACK : SA_ONSTACK;
+    if (number == RT_LOOP_SIGNAL) told.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
     told.sa_sigaction = handled ? on_fault : own[number];
   } else if (is_function(&wanted)) {
     told.sa_flags = SA_SIGINFO | SA_ONSTACK | (wanted.sa_flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT));

@@ -60,6 +60,10 @@ pid_t rt_child_of(pid_t id) {
   return id;
 }
 
+pid_t rt_child_at(uint32_t number) {
+  return number < child_count ? children[number] : 0;
+}
+
 bool rt_has_children(void) {
   for (uint32_t i = 0; i < child_count; ++i) {
     siginfo_t information = {0};
@@ -111,34 +115,6 @@ pid_t getpgid(pid_t id) {
 
 int setpgid(pid_t id, pid_t group) {
   return (int)with_errno(RT_SYS2(SYS_setpgid, rt_real_id(id), rt_real_id(group)));
-}
-
-/* ---- the end of children */
-pid_t wait4(pid_t id, int* status, int options, struct rusage* usage) {
-  RT_STATE static pid_t (*original)(pid_t, int*, int, struct rusage*);
-  if (original == NULL) original = (pid_t(*)(pid_t, int*, int, struct rusage*))rt_real("wait4");
-  return rt_child_of(original(rt_real_id(id), status, options, usage));
-}
-
-pid_t waitpid(pid_t id, int* status, int options) {
-  return wait4(id, status, options, NULL);
-}
-
-pid_t wait3(int* status, int options, struct rusage* usage) {
-  return wait4(-1, status, options, usage);
-}
-
-pid_t wait(int* status) {
-  return wait4(-1, status, 0, NULL);
-}
-
-int waitid(idtype_t type, id_t id, siginfo_t* information, int options) {
-  RT_STATE static int (*original)(idtype_t, id_t, siginfo_t*, int);
-  if (original == NULL) original = (int (*)(idtype_t, id_t, siginfo_t*, int))rt_real("waitid");
-  if (type == P_PID || type == P_PGID) id = (id_t)rt_real_id((pid_t)id);
-  const int result = original(type, id, information, options);
-  if (result == 0 && information != NULL) information->si_pid = rt_child_of(information->si_pid);
-  return result;
 }
 
 pid_t getsid(pid_t id) {

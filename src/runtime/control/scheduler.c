@@ -77,7 +77,7 @@ static void begin_turns(uint64_t begun, uint64_t left) {
 }
 
 void rt_begin_execution(void) {
-  rt.events = rt.values = rt.preemptions = rt.quiet = rt.now = 0;
+  rt.events = rt.turn_from = rt.loop_events = rt.values = rt.preemptions = rt.quiet = rt.now = 0;
   rt.thread_count = rt.live_count = 0;
   rt.arenas_taken = 0;
   rt.random = rt.seed * 0x2545f4914f6cdd1dull + 0x632be59bd9b4e019ull;
@@ -323,8 +323,7 @@ static bool anything_enabled(void) {
 /* Whether what this thread waits for came from outside meanwhile. Where other threads could go on, it may be
  * these that it waits for after all: then only for a while. */
 static bool comes_from_outside(const struct rt_thread* thread) {
-  return thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait &&
-         rt_wait_for_files(thread, anything_enabled() ? A_WHILE : -1);
+  return rt_waits_for_files(thread) && rt_wait_for_files(thread, anything_enabled() ? A_WHILE : -1);
 }
 
 static struct rt_thread* given_alive(const struct heddle_step* step) {
@@ -381,7 +380,7 @@ static struct rt_store* store_towards(const struct rt_thread* thread, const stru
 /* A thread waits for what others send it through a file, of which who made the order knew nothing: the next of
  * them goes on instead. What it does early counts when the order comes to it (is_reached). */
 static bool others_go_on(const struct rt_thread* waiting, struct rt_action* action) {
-  if (waiting->op.kind != HEDDLE_EVENT_sync + HEDDLE_SYNC_file_wait) return false;
+  if (!rt_waits_for_files(waiting) && !rt_is_in_unseen_loop(waiting)) return false;
   for (uint64_t at = given_step; at < rt.plan.steps; ++at) {
     const struct heddle_step* step = &steps_in()[at];
     if (step->kind != HEDDLE_STEP_run_to || step->thread >= rt.block->layout.threads_in_count) continue;
@@ -415,7 +414,7 @@ static struct rt_action next_towards(const struct heddle_step* step) {
   if (times_out || thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_sleep) {
     action.kind = HEDDLE_STEP_timeout;
   } else if (!(rt_waits_inside(thread) && others_go_on(thread, &action)) && !comes_from_outside(thread) &&
-             !others_go_on(thread, &action)) {
+             !others_go_on(thread, &action) && !rt_release_unseen_loop(thread)) {
     if (!anything_enabled() && given_step == rt.plan.steps) rt_standstill();
     diverge("the thread waits and does not come to this event");
   }
@@ -506,7 +505,7 @@ static struct rt_action next_given(void) {
   --given_left;
   switch (step->kind) {
     case HEDDLE_STEP_run:
-      if (!rt_enabled(thread) && !comes_from_outside(thread)) {
+      if (!rt_enabled(thread) && !rt_release_unseen_loop(thread) && !comes_from_outside(thread)) {
         if (!anything_enabled() && given_step == rt.plan.steps) rt_standstill();
         diverge("the thread waits and cannot perform this event");
       }
@@ -571,6 +570,32 @@ static struct rt_action choose_alone(struct rt_thread* self, struct rt_thread* a
   return rt_strategy_choose(self, actions, count);
 }
 
+/* Threads that work until another one has slept for a second leave it no other way to wake up, where nobody is
+ * preempted or the second is more than the strategy lets pass. So every now and then somebody whose time was over
+ * long ago, or who has slept through many events, has his turn. */
+#define NOW_AND_THEN 65536 /* events */
+#define LONG_SLEEP 200000
+#define LONG_AGO 200000000 /* nanoseconds */
+static bool is_overdue(const struct rt_thread* thread) {
+  if (!thread->op.timed || may_choose(thread)) return false;
+  if (thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_sleep &&
+      rt.events - thread->slept_from >= LONG_SLEEP)
+    return true;
+  const uint64_t now = rt_clock(CLOCK_MONOTONIC);
+  return now > LONG_AGO && thread->op.deadline <= now - LONG_AGO;
+}
+
+/* Thread null: nobody. */
+static struct rt_action overdue(void) {
+  for (uint32_t i = 0; i < rt.live_count; ++i) {
+    struct rt_thread* thread = &rt.threads[rt.live[i]];
+    if (!is_overdue(thread)) continue;
+    if (rt_enabled(thread)) return (struct rt_action){.kind = HEDDLE_STEP_run, .thread = thread};
+    if (!thread->timed_out) return (struct rt_action){.kind = HEDDLE_STEP_timeout, .thread = thread};
+  }
+  return (struct rt_action){.thread = NULL};
+}
+
 /* Runs of enabled threads come first, then flushes, then waits that may end. */
 static struct rt_action choose_by_strategy(struct rt_thread* self) {
   if (RT_UNLIKELY(rt.alone != NULL) && rt.alone->state == RT_ALIVE && rt_enabled(rt.alone))
@@ -578,6 +603,10 @@ static struct rt_action choose_by_strategy(struct rt_thread* self) {
   struct rt_thread* only = &rt.threads[rt.live[0]];
   if (rt.live_count == 1 && only->oldest == NULL && rt_enabled(only) && !only->op.timed)
     return (struct rt_action){.kind = HEDDLE_STEP_run, .thread = only};
+  if (RT_UNLIKELY(rt.events % NOW_AND_THEN == 0) && rt.events != 0) {
+    const struct rt_action due = overdue();
+    if (due.thread != NULL) return due;
+  }
   for (;;) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < rt.live_count; ++i) {
@@ -588,6 +617,7 @@ static struct rt_action choose_by_strategy(struct rt_thread* self) {
       for (uint32_t i = 0; i < rt.live_count; ++i) add_flushes(&rt.threads[rt.live[i]], &count);
     if (count == 0) {
       const struct rt_action timeout = earliest_timeout();
+      if (rt_release_unseen_loops()) continue;
       if (rt_wait_for_files(NULL, timeout.thread != NULL ? BRIEFLY : -1)) continue;
       if (timeout.thread == NULL) rt_standstill();
       return timeout;
@@ -651,7 +681,7 @@ void rt_chosen(struct rt_thread* self) {
   rt.quiet = self->spinning ? rt.quiet + 1 : 0;
   if (self->spinning || self->yielded) ++self->idle;
   self->yielded = false;
-  if ((rt.events & 255) == 0) rt.block->event_progress = rt.events;
+  if ((rt.events & 255) == 0) rt.block->event_progress = rt.events - rt.loop_events;
   if (rt.plan.max_events != 0 && rt.events > rt.plan.max_events) rt_fail(HEDDLE_OUTCOME_limit, "");
   rt_strategy_performed(self);
   if (RT_UNLIKELY(rt.plan.guided)) rt_guide_performed(self);
@@ -663,6 +693,7 @@ void rt_decide(struct rt_thread* self) {
   rt_settle(self);
   struct rt_thread* next = choose(self);
   if (next != self) {
+    rt.turn_from = rt.events;
     rt.current = next;
     rt_switch(self, next);
   }

@@ -18,10 +18,10 @@
 #include "runtime/control/control.h"
 #include "runtime/control/server.h"
 #include "runtime/control/switching.h"
+#include "runtime/load_base.h"
 
 #define SERVER_STACK (256 * 1024)
 
-extern char __ehdr_start;
 int heddle_program_main(int argc, char** argv, char** envp);
 
 RT_STATE static struct rt_thread first_thread; /* before executions: static constructors */
@@ -73,7 +73,7 @@ static struct heddle_control_block* own_block(void) {
 
 static void initialise(int argc, char** argv, char** envp) {
   (void)argc, (void)argv, (void)envp;
-  rt.base = (uint64_t)(uintptr_t)&__ehdr_start;
+  rt.base = rt_load_base();
   rt.current = &first_thread;
   rt_switching_init();
   rt_scheduler_init();
@@ -119,6 +119,7 @@ void rt_begin_request(void) {
   rt.block->progress = 0;
   rt.block->snapshots_taken = rt.block->snapshots_refused = 0;
   if (rt.plan.known_length != 0) rt_strategy_learn(rt.plan.known_length);
+  if (rt.plan.renewal != HEDDLE_RENEWAL_fork) rt_watch_unseen_loops();
 }
 
 void rt_clear_result(void) {
@@ -152,6 +153,7 @@ static void execute_in_child(void) {
   const pid_t child = fork_process();
   if (child == 0) {
     RT_SYS2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, 9);
+    rt_watch_unseen_loops();
     execute();
   }
   rt_await_execution(child, errno);

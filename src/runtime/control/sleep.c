@@ -33,6 +33,7 @@ static uint64_t sleep_until(uint64_t deadline) {
   self->op.timed = true;
   self->op.deadline = deadline;
   self->op.ready = may_wake;
+  self->slept_from = rt.events;
   rt_perform(self);
   rt_yielded(self);
   rt_cancellation_point(self);

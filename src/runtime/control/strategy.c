@@ -73,6 +73,12 @@ void rt_strategy_thread(struct rt_thread* thread) {
   thread->flush_priority = high_priority();
 }
 
+/* A thread that works until another one tells it to stop would never be told. */
+#define LONG_TURN 262144
+static bool has_had_its_turn(void) {
+  return rt.events - rt.turn_from >= LONG_TURN;
+}
+
 static bool gives_way(const struct rt_thread* thread) {
   return (thread->spinning || thread->yielded) && thread->idle >= patience;
 }
@@ -81,16 +87,38 @@ bool rt_strategy_may_end(uint64_t deadline) {
   return rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive && deadline < rt_clock(CLOCK_MONOTONIC) + LONG_WAIT;
 }
 
+/* Threads that spin wait until nobody else goes on. Who only gives way, again and again, does not: it may be
+ * one of them that it waits for. */
+#define OFTEN 256
+static bool goes_on(const struct rt_thread* thread) {
+  return !thread->spinning && !(thread->yielded && thread->idle >= OFTEN);
+}
+
+/* At an operation that may have to wait: a wait for a condition is two, the first one lets the mutex go. */
+static bool is_held(const struct rt_thread* thread) {
+  if (thread->op.ready == NULL) return false;
+  for (uint32_t i = 0; i < rt.plan.held_count; ++i)
+    if (rt.plan.held[i] == thread->op.site) return true;
+  return false;
+}
+
 static struct rt_action nonpreemptive(const struct rt_thread* self, const struct rt_action* actions,
                                       uint32_t runs, uint32_t count) {
   if (runs == 0) return actions[0];
-  (void)count;
+  bool all_held = rt.plan.held_count != 0; /* then they take turns */
+  for (uint32_t i = 0; i < runs && all_held; ++i) all_held = is_held(actions[i].thread);
   const struct rt_action* behind = NULL;
   const struct rt_action* first = NULL;
   for (uint32_t i = 0; i < runs; ++i) {
     const struct rt_thread* thread = actions[i].thread;
-    if (thread == self && !gives_way(thread)) return actions[i];
-    if (thread == self || thread->spinning) continue;
+    if (!all_held && rt.plan.held_count != 0 && is_held(thread)) continue;
+    if (thread == self && !gives_way(thread) && !has_had_its_turn() && !all_held) return actions[i];
+    if (thread == self || !goes_on(thread)) continue;
+    if (rt.plan.youngest_first) {
+      first = &actions[i];
+      if (thread->index < self->index) behind = &actions[i];
+      continue;
+    }
     if (first == NULL) first = &actions[i];
     if (behind == NULL && thread->index > self->index) behind = &actions[i];
   }
@@ -129,7 +157,7 @@ static struct rt_action highest(const struct rt_action* actions, uint32_t count)
 }
 
 static struct rt_action by_priority(struct rt_thread* self, const struct rt_action* actions, uint32_t count) {
-  if (self->state == RT_ALIVE && gives_way(self)) self->priority = lowest--;
+  if (self->state == RT_ALIVE && (gives_way(self) || has_had_its_turn())) self->priority = lowest--;
   if (rt.plan.strategy == HEDDLE_STRATEGY_hold && self->state == RT_ALIVE && !self->held) {
     self->held = is_held_place(self->op.site);
     if (self->held) self->priority = lowest--;

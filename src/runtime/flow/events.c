@@ -58,17 +58,16 @@ static void sort_ranges(struct rt_fl_local* local) { /* few */
     }
 }
 
-/* Nearly always all of them are owned: that is looked at first, some at a time. */
-static bool range_mine(const struct rt_fl_range* range) {
+/* The words of a range are mostly alike, apart from how often they changed hands: one of them is looked at,
+ * then the next that is another. */
+static inline bool range_mine(const struct rt_fl_range* range) {
   const uint64_t* word = word_of(range->begin);
   const uint64_t* const end = word + (range->end - range->begin) / 8;
-  const uint64_t mine = heddle_flow_self->tag;
-  for (; end - word >= 4; word += 4)
-    if ((uint32_t)((LOAD(word) ^ mine) | (LOAD(word + 1) ^ mine) | (LOAD(word + 2) ^ mine) |
-                   (LOAD(word + 3) ^ mine)) != 0)
-      break;
-  for (; word != end; ++word)
-    if (!is_mine(LOAD(word), range->writes)) return false;
+  while (word != end) {
+    const uint64_t first = LOAD(word);
+    if (!is_mine(first, range->writes)) return false;
+    word = other_than(word + 1, end, first);
+  }
   return true;
 }
 
@@ -164,6 +163,13 @@ static void own_ranges(const struct rt_fl_local* local) {
       if (!is_mine(LOAD(word_of(at)), true)) STORE(word_of(at), mine);
 }
 
+/* What the thread took over in other sections is nobody else's: so are all words, perhaps, behind this. */
+static bool settle_ranges(const struct rt_fl_local* local) {
+  for (uint32_t i = 0; i < local->range_count; ++i)
+    if (!rt_fl_settle(local->ranges[i].begin, local->ranges[i].end)) return false;
+  return all_mine(local);
+}
+
 /* A granule that one range writes and another one reads is written: what comes first decides what it will be.
  */
 static void join_ranges(struct rt_fl_local* local) {
@@ -186,6 +192,7 @@ static void open_event(struct rt_fl_local* local) {
     own_ranges(local);
     return;
   }
+  if (rt_fl.sequences && settle_ranges(local)) return;
   set_state(HEDDLE_FLOW_waiting);
   sort_ranges(local);
   join_ranges(local);
@@ -271,9 +278,26 @@ void rt_fl_write_event(void* to, const void* from, uint64_t size) {
   if (event) end_event();
 }
 
-/* A block is freed: its memory begins a new life, and belongs to who will use it next. */
+/* A block is freed: its memory begins a new life, and belongs to who will use it next. Where it is the thread's
+ * already only the link, which is written into it, has to be accessible now. */
+static bool begin_own_free(uint64_t begin, uint64_t size) {
+  struct heddle_flow_thread* const self = heddle_flow_self;
+  if (rt_fl.mode != FL_RECORD || !rt_fl.sequences || !has_shadow(begin) || !rt_fl_is_own(begin, begin + size))
+    return false;
+  const uint64_t status = self->status;
+  STORE(&self->status, status + 4 + HEDDLE_FLOW_direct);
+  if (rt_fl_settle(begin, begin + 16) && is_mine(LOAD(word_of(begin)), true)) return true;
+  STORE(&self->status, status);
+  return false;
+}
+
 void rt_fl_free_event(void* block, uint64_t size, const void* link) {
   const bool event = rt_fl_active() && !rt_fl_local->open;
+  if (event && begin_own_free((uint64_t)(uintptr_t)block, size)) {
+    memcpy(block, link, sizeof(void*));
+    set_state(HEDDLE_FLOW_done);
+    return;
+  }
   if (event) {
     rt_fl_local->range_count = 0;
     rt_fl_local->recycles = true;
@@ -401,7 +425,7 @@ uint64_t rt_do_heddle_flow_begin_wide(void* at, uint64_t what, const void* from)
   if (!rt_fl_active()) return 0;
   void* const stack = rt_fl_stack;
   rt_fl_stack = NULL;
-  rt_fl_handlers_before_access();
+  rt_fl_handlers_before_access((uint32_t)(what >> 8));
   local->inside = local->open;
   if (!local->open) {
     local->range_count = 0;

@@ -3,6 +3,7 @@
  *   shadow.c    who may access which memory, edges; words.h: what the shadow says
  *   granules.c  accesses inside one granule; events.c: all other events
  *   sections.c  what is done under locks; slices.c: threads that race for the same memory
+ *   disturb.c   record --chaos
  *   stream.c    a thread's file
  *   outside.c   results from outside: recorded, and given back in a replay
  *   turns.c     replay: one thread at a time, in the order of the steps; names.c: what these are called
@@ -178,9 +179,13 @@ void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy i
 /* ---- sections.c */
 void rt_fl_begin_section(const void* lock); /* it has been acquired; its event follows */
 void rt_fl_end_section(void);
+void rt_fl_settle_block(const void* block, uint64_t size); /* it has been allocated */
 
 /* ---- slices.c */
 void rt_fl_give_way(void); /* if others have asked for it; an access has been counted and not yet made */
+
+/* ---- disturb.c */
+void rt_fl_disturb(uint32_t site); /* a place where a thread may rest, if that is asked for */
 
 /* ---- stream.c */
 bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread);

@@ -197,9 +197,10 @@ static void store_event(void* at, uint32_t size, uint64_t value) {
 
 /* Signals have come, and the next event has been counted already: then it is counted again behind what their
  * handlers do. */
-void rt_fl_handlers_before_access(void) {
+void rt_fl_handlers_before_access(uint32_t site) {
   struct heddle_flow_thread* const self = heddle_flow_self;
   rt_fl_give_way();
+  rt_fl_disturb(site);
   if (!rt_fl_handlers_due(1)) return;
   STORE(&self->status, self->status - 4 - HEDDLE_FLOW_direct);
   rt_fl_handlers_before_event();
@@ -214,7 +215,7 @@ uint64_t rt_do_heddle_flow_load(const void* at, uint64_t what) {
   if (!rt_fl_active()) return load(at, size);
   void* const stack = rt_fl_stack;
   rt_fl_stack = NULL;
-  rt_fl_handlers_before_access();
+  rt_fl_handlers_before_access((uint32_t)(what >> 8));
   const uint64_t value = load_event(at, size);
   rt_fl_name((uint32_t)(what >> 8), HEDDLE_FLOW_name_access);
   rt_fl_stack = stack;
@@ -231,7 +232,7 @@ uint64_t rt_do_heddle_flow_store(void* at, uint64_t what, uint64_t value) {
   }
   void* const stack = rt_fl_stack;
   rt_fl_stack = NULL;
-  rt_fl_handlers_before_access();
+  rt_fl_handlers_before_access((uint32_t)(what >> 8));
   store_event(at, size, value);
   rt_fl_name((uint32_t)(what >> 8), HEDDLE_FLOW_name_access);
   rt_fl_stack = stack;

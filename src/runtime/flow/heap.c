@@ -80,6 +80,7 @@ static void* allocate(uint64_t size, bool zero) {
     local->free[c] = *(void**)block;
     unlock_heap(local);
     head_of(block)->magic = MAGIC;
+    if (size_of(c) <= RECYCLED) rt_fl_settle_block(block, size_of(c));
     if (zero) rt_fl_clear_event(block, size);
     return block;
   }
@@ -93,6 +94,7 @@ static void* allocate(uint64_t size, bool zero) {
   local->heap_next += bytes;
   unlock_heap(local);
   *head = (struct head){.size_class = c, .offset = 0, .magic = MAGIC};
+  if (size_of(c) <= RECYCLED) rt_fl_settle_block(head + 1, size_of(c));
   return head + 1;
 }
 

@@ -44,3 +44,61 @@ void rt_fl_end_section(void) {
   if (local->locks != 0) local->section = ++local->sections;
   STORE(&heddle_flow_self->guard, local->locks != 0 ? guard_of(local) : ~0ull);
 }
+
+/* ---- what is the thread's, but of another section or of none. No other thread has accessed it meanwhile, so
+ * changing its words is no event. */
+static bool is_own(uint64_t word, uint32_t slot) {
+  switch (kind_of(word)) {
+    case HEDDLE_FLOW_untouched:
+      return true;
+    case HEDDLE_FLOW_owned:
+    case HEDDLE_FLOW_guarded:
+      return slot_of(word) == slot;
+    default:
+      return false;
+  }
+}
+
+bool rt_fl_is_own(uint64_t begin, uint64_t end) {
+  const uint64_t* word = word_of(begin);
+  const uint64_t* const last = word + (end - begin) / 8;
+  while (word != last) {
+    const uint64_t first = LOAD(word);
+    if (!is_own(first, rt_fl_local->slot)) return false;
+    word = other_than(word + 1, last, first);
+  }
+  return true;
+}
+
+bool rt_fl_settle(uint64_t begin, uint64_t end) {
+  const struct rt_fl_local* const local = rt_fl_local;
+  const uint64_t wanted =
+      in_section() ? guard_of(local) : HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0);
+  uint64_t* word = word_of(begin);
+  for (uint64_t* const last = word + (end - begin) / 8; word != last;) {
+    const uint64_t first = LOAD(word);
+    if (is_like(first, wanted)) {
+      word = (uint64_t*)other_than(word + 1, last, wanted);
+      continue;
+    }
+    if (!is_own(first, local->slot)) return false;
+    const bool two = last - word > 1 && is_even(word);
+    const uint64_t second = two ? LOAD(&word[1]) : 0;
+    if (two && is_own(second, local->slot)) {
+      if (!exchange_two(word, first, second, with_hands_of(wanted, first), with_hands_of(wanted, second)))
+        return false;
+      word += 2;
+    } else {
+      if (!exchange(word, first, with_hands_of(wanted, first))) return false;
+      ++word;
+    }
+  }
+  return true;
+}
+
+/* What a thread allocates under a lock it mostly hands over under that lock: guarded from the beginning, nobody
+ * needs a barrier to take it. What it allocates elsewhere it owns. */
+void rt_fl_settle_block(const void* block, uint64_t size) {
+  const uint64_t begin = (uint64_t)(uintptr_t)block;
+  if (is_recorded() && !rt_fl_local->open && !is_alone()) rt_fl_settle(begin, begin + size);
+}

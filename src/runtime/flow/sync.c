@@ -40,6 +40,7 @@ static int result(int real) {
   rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);
   const int told = told_result(real);
   rt_fl_run_handlers();
+  rt_fl_disturb(heddle_control_site);
   return told;
 }
 

@@ -84,13 +84,32 @@ static inline uint64_t granule_of(const uint64_t* word) {
   return ((uint64_t)(uintptr_t)word ^ HEDDLE_FLOW_SHADOW) / 8;
 }
 
+static inline bool is_like(uint64_t word, uint64_t other) { /* apart from hands */
+  return (word ^ other) << (64 - HEDDLE_FLOW_HANDS_AT) == 0;
+}
+
 /* ---- sections.c */
 static inline bool in_section(void) {
   return rt_fl_local->locks != 0 && rt_fl.sequences;
 }
 static inline bool is_guarded_by(uint64_t word, const struct heddle_flow_thread* thread) {
-  return (word ^ LOAD(&thread->guard)) << (64 - HEDDLE_FLOW_HANDS_AT) == 0;
+  return is_like(word, LOAD(&thread->guard));
 }
+
+/* The first word that is not like the other. */
+static inline const uint64_t* other_than(const uint64_t* word, const uint64_t* end, uint64_t other) {
+  for (; end - word >= 4; word += 4)
+    if (!is_like((LOAD(word) ^ other) | (LOAD(word + 1) ^ other) | (LOAD(word + 2) ^ other) |
+                     (LOAD(word + 3) ^ other),
+                 0))
+      break;
+  while (word != end && is_like(LOAD(word), other)) ++word;
+  return word;
+}
+/* From one address to another, both even granules' or made so: words that are the thread's, but of another
+ * section or of none, become as its present section wants them. False: some are not the thread's. */
+bool rt_fl_settle(uint64_t begin, uint64_t end);
+bool rt_fl_is_own(uint64_t begin, uint64_t end);
 
 /* ---- slices.c */
 void rt_fl_meet(uint64_t word); /* before it locks a word that says this, to access it by itself */
@@ -113,7 +132,7 @@ bool rt_fl_needs_barrier(uint64_t before, bool writes);
 uint64_t rt_fl_take(const uint64_t* word, uint64_t before, bool writes, bool few);
 
 /* ---- granules.c */
-void rt_fl_handlers_before_access(void);
+void rt_fl_handlers_before_access(uint32_t site);
 
 /* May the granule be accessed as it is? With the state direct. What all may read needs no more than an edge. */
 static inline bool is_mine(uint64_t word, bool writes) {

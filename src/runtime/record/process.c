@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/load_base.h"
 #include "runtime/record/runtime.h"
 
 struct rt_globals rt;
@@ -73,7 +74,6 @@ static struct heddle_record_process* map_process(void) {
 }
 
 static void begin_process(void) {
-  extern const char __ehdr_start __attribute__((visibility("hidden")));
   struct heddle_record_process* const process = find_folder() ? map_process() : NULL;
   if (process == NULL || process->begin_tsc != 0) return; /* else: a program that a recorded one started */
   rt.clock = (process->options & HEDDLE_RECORD_OPTION_CLOCK) != 0;
@@ -86,7 +86,7 @@ static void begin_process(void) {
   rt.chaos_seed = process->chaos_seed;
   process->format = HEDDLE_RECORD_FORMAT;
   process->pid = (int32_t)RT_SYS0(SYS_getpid);
-  process->load_base = (uint64_t)(uintptr_t)&__ehdr_start;
+  process->load_base = rt_load_base();
   process->begin_tsc = rt_tsc();
   process->begin_ns = now_ns();
   RT_ORDER();
