@@ -460,8 +460,9 @@ void add_reproduce(VerbSet& verbs) {
       "--search-time", options->search_time,
       "How long controlled runs look for the failure if no order leads to it (default 20s, at most --time; 0s: "
       "not at all)");
-  verb->add_option("--shorten-time", options->shorten_time,
-                   "How long to look for shorter schedules (default 20s)")
+  verb->add_option(
+          "--shorten-time", options->shorten_time,
+          "How long to look for shorter schedules (default 20s; within --time, but for one second in any case)")
       ->check(duration_value());
   verb->add_option("--runs", options->runs, "How many runs to record at most (default 1000)")
       ->check(whole_number(1));

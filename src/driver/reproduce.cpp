@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr unsigned kOrdersOfOthers = 2;          // that are tried of each other explanation
 constexpr std::chrono::seconds kShortestRun{2};  // a run that follows an order gets so much in any case
+constexpr std::chrono::seconds kShortestShortening{1};
 
 class Reproducer {
  public:
@@ -204,8 +205,15 @@ class Reproducer {
     if (!options_.shorten || result_.confirmation.confirmed < options_.confirmations || interrupted())
       return {};
     events_.progress("looking for fewer switches");
-    HEDDLE_TRY(shorten(result_.confirmation, executor_, rules_, options_.shorten_time));
+    HEDDLE_TRY(shorten(result_.confirmation, executor_, rules_, time_for_shortening()));
     return events_.found(result_.confirmation.best);
+  }
+
+  // What is left of the time.
+  milliseconds time_for_shortening() const {
+    if (!deadline_) return options_.shorten_time;
+    const auto left = std::chrono::duration_cast<milliseconds>(*deadline_ - Clock::now());
+    return std::min(options_.shorten_time, std::max<milliseconds>(left, kShortestShortening));
   }
 
   // With what the threads did to shared memory, for people.

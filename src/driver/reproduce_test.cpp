@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "solve/ordering.h"
 #include "trace/trace_fixture.h"
 
@@ -111,6 +113,45 @@ TEST(Reproduce, WhereNoOrderLeadsThereRunsLookForTheFailure) {
   ASSERT_TRUE(proved);
   EXPECT_EQ(proved->end, ReproduceResult::End::impossible) << "under a model that was chosen";
   EXPECT_EQ(not_run.runs, 0U);
+}
+
+// What was found fails again; no shorter schedule does, and there is no end of them.
+class NothingShorterFails : public Executor {
+ public:
+  NothingShorterFails() {
+    found_.header = {.program = "a", .identity = std::string(32, '0'), .folder = "/", .command = {"a"}};
+    found_.threads = {{.name = ThreadName()}, {.name = ThreadName().child(0)}};
+    for (size_t i = 0; i < 100; ++i) found_.steps.push_back(Step::run(ThreadIndex(i % 2), 3));
+  }
+  Result<Execution> execute(const ExecutionPlan& plan) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (plan.guide == nullptr && (plan.schedule == nullptr || plan.schedule->steps != found_.steps))
+      return Execution{.outcome = Outcome::passed, .schedule = found_, .runs = 1};
+    return Execution{.outcome = Outcome::failed,
+                     .failure = Failure{.kind = "assert", .identity = "the one"},
+                     .schedule = found_,
+                     .runs = 1};
+  }
+
+ private:
+  Schedule found_;
+};
+
+TEST(Reproduce, ShorteningKeepsToTheTime) {
+  Trace trace;
+  trace.threads.emplace_back().name = "0";
+  trace.failure.kind = FailurePredicate::Kind::reached;
+  NothingShorterFails executor;
+  OneOrder engine;
+  const ReproduceOptions options{
+      .clocks = false, .time = std::chrono::milliseconds(100), .shorten_time = std::chrono::seconds(10)};
+  const auto begin = std::chrono::steady_clock::now();
+  const Result<ReproduceResult> result =
+      reproduce(trace, {.kind = "assert", .identity = "the one"}, engine, executor, options, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->end, ReproduceResult::End::reproduced);
+  EXPECT_GT(result->confirmation.shorten_tries, 0u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 // Notes with which stamps it is asked.

@@ -5,6 +5,7 @@
 // expressions become expressions; other functions are carried out on what is concrete (host_calls.h), or their
 // results are unknown.
 #include <fmt/core.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/StringSwitch.h>
 
 #include <cstring>
@@ -384,6 +385,15 @@ bool is_string_copy(llvm::StringRef name) {
       .Default(false);
 }
 
+// An argument that is the result as well; null: none that is known. Optimised code says so itself.
+const llvm::Value* given_back(const llvm::CallBase& call) {
+  static const llvm::StringSet<> kGivesBackTheFirst = {"strcpy", "__strcpy_chk", "strncpy", "__strncpy_chk",
+                                                       "strcat", "__strcat_chk", "strncat", "__strncat_chk"};
+  if (const llvm::Value* same = call.getReturnedArgOperand()) return same;
+  const llvm::Function* callee = call.getCalledFunction();
+  return callee != nullptr && kGivesBackTheFirst.contains(callee->getName()) ? call.getArgOperand(0) : nullptr;
+}
+
 }  // namespace
 
 void release_call(SymbolicMachine& machine, const Op& op) {
@@ -414,7 +424,9 @@ void unknown_call(SymbolicMachine& machine, const Op& op) {
       }
     }
   }
-  if (!call.getType()->isVoidTy())
+  if (const llvm::Value* same = given_back(call))
+    *machine.cells(op.to) = *machine.value(*same);
+  else if (!call.getType()->isVoidTy())
     machine.set_unknown(op, fmt::format("the result of {}", function_text(call)));
 }
 
