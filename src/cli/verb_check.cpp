@@ -8,20 +8,18 @@
 
 #include "base/duration.h"
 #include "base/process.h"
+#include "cli/check_text.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "cli/report_output.h"
-#include "driver/confirm.h"
 #include "driver/output_calls.h"
 #include "driver/unseen_code.h"
-#include "explore/explorer.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
 namespace {
 
 constexpr uint64_t kDefaultMaxEvents = 1'000'000;
-constexpr unsigned kConfirmations = 3;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
@@ -32,45 +30,6 @@ struct Options {
   std::string journal, resume;
   std::vector<std::string> command;
 };
-
-struct Found {
-  Confirmation confirmation;
-  std::string schedule;  // file; empty: it could not be kept
-};
-
-std::string progress_text(const ExploreProgress& progress) {
-  const double seconds = std::max(1e-3, static_cast<double>(progress.elapsed.count()) / 1000);
-  if (progress.passes == 0)  // searches by seeds
-    return fmt::format("checking: {} ({:.0f} per second), {}, {} to be explored, {}",
-                       counted(progress.executions, "execution"),
-                       static_cast<double>(progress.executions) / seconds, counted(progress.ends, "outcome"),
-                       counted(progress.frontier, "seed"), duration_text(progress.elapsed));
-  return fmt::format("checking: pass {}, {}, {} ({:.0f} per second), {}, {}", progress.passes,
-                     counted(progress.executions, "execution"), counted(progress.states, "state"),
-                     static_cast<double>(progress.states) / seconds,
-                     progress.merged ? "outcomes not counted" : counted(progress.ends, "outcome"),
-                     duration_text(progress.elapsed));
-}
-
-std::string_view verdict(const ExploreResult& result) {
-  switch (result.end) {
-    case ExploreResult::End::all:
-      return "safe";
-    case ExploreResult::End::failure:
-      return "failure";
-    case ExploreResult::End::limit:
-      return "limit";
-    case ExploreResult::End::interrupted:
-      return "interrupted";
-    case ExploreResult::End::not_covered:
-      return "not-covered";
-    case ExploreResult::End::stopped:
-      return verdict_word(result.last.outcome);
-    case ExploreResult::End::predicted:
-      return "predicted";
-  }
-  return "";
-}
 
 ExitCode exit_code(const ExploreResult& result) {
   if (!result.failures.empty()) return ExitCode::failure_found;
@@ -99,158 +58,6 @@ constexpr std::array<NamedEngine, 3> kEngines = {
 
 std::string_view name_of(Algorithm algorithm) {
   return std::ranges::find(kAlgorithms, algorithm, &NamedAlgorithm::algorithm)->name;
-}
-
-std::string name_of_memory(uint64_t address, uint64_t load_base, const CodeNames& names) {
-  const std::string variable = names.variable_at(address, load_base);
-  return variable.empty() ? fmt::format("{:#x}", address) : variable;
-}
-
-std::string access_text(const RaceSide& side, const CodeNames& names) {
-  return fmt::format("{}{} at {} by thread {}", side.atomic ? "atomic " : "", side.writes ? "write" : "read",
-                     place_text(names.place_of_site(side.site)), side.thread.text());
-}
-
-std::string side_text(const RaceSide& side, uint64_t load_base, const CodeNames& names) {
-  std::string out = access_text(side, names);
-  for (size_t i = 0; i < side.locks.size(); ++i)
-    out += (i == 0 ? ", holds " : ", ") + name_of_memory(side.locks[i], load_base, names);
-  if (side.locks.empty()) out += ", holds no lock";
-  out += '\n';
-  for (size_t i = 0; i < side.stack.size(); ++i) out += fmt::format("    #{} {}\n", i, side.stack[i].text());
-  return out;
-}
-
-Json side_json(const RaceSide& side, uint64_t load_base, const CodeNames& names) {
-  Json locks = Json::array(), stack = Json::array();
-  for (const uint64_t lock : side.locks) locks.push_back(name_of_memory(lock, load_base, names));
-  for (const StackFrame& frame : side.stack)
-    stack.push_back({{"function", frame.function}, {"place", place_json(frame.place)}});
-  return {{"place", place_json(names.place_of_site(side.site))},
-          {"thread", side.thread.text()},
-          {"writes", side.writes},
-          {"atomic", side.atomic},
-          {"locks", std::move(locks)},
-          {"stack", std::move(stack)}};
-}
-
-Json races_json(const std::vector<Race>& races, const CodeNames& names) {
-  Json out = Json::array();
-  for (const Race& race : races)
-    out.push_back(
-        {{"memory", name_of_memory(race.address, race.load_base, names)},
-         {"confirmed", true},
-         {"sides",
-          {side_json(race.first, race.load_base, names), side_json(race.second, race.load_base, names)}}});
-  return out;
-}
-
-void print_races(const std::vector<Race>& races, const CodeNames& names) {
-  for (const Race& race : races)
-    fmt::print(stderr, "heddle: data race on {}\n  {}  {}", name_of_memory(race.address, race.load_base, names),
-               side_text(race.first, race.load_base, names), side_text(race.second, race.load_base, names));
-}
-
-bool has_other_side(const Prediction& prediction) {
-  return prediction.second.site != HEDDLE_NO_SITE;
-}
-
-Json predictions_json(const std::vector<Prediction>& predictions, const CodeNames& names) {
-  Json out = Json::array();
-  for (const Prediction& each : predictions) {
-    Json sides = Json::array({side_json(each.first, each.load_base, names)});
-    if (has_other_side(each)) sides.push_back(side_json(each.second, each.load_base, names));
-    Json json = {{"kind", text_of(each.kind)},
-                 {"confirmed", each.confirmed},
-                 {"memory", name_of_memory(each.address, each.load_base, names)},
-                 {"sides", std::move(sides)},
-                 {"failure", each.failure}};
-    if (each.kind == Prediction::Kind::null_dereference || each.kind == Prediction::Kind::assertion) {
-      json["value"] = each.value;
-      if (!each.confirmed) json["fails_at"] = place_json(names.place_of_site(each.failing));
-    }
-    out.push_back(std::move(json));
-  }
-  return out;
-}
-
-// Of what is confirmed the failure, or the race, is told by itself.
-void print_predictions(const std::vector<Prediction>& predictions, const CodeNames& names) {
-  for (const Prediction& each : predictions) {
-    const std::string memory = name_of_memory(each.address, each.load_base, names);
-    const std::string first = access_text(each.first, names);
-    const std::string second = has_other_side(each) ? access_text(each.second, names) : "before all writes";
-    if (each.confirmed && each.kind == Prediction::Kind::race) continue;
-    const std::string_view how = each.confirmed ? "predicted and confirmed" : "predicted, not confirmed";
-    switch (each.kind) {
-      case Prediction::Kind::race:
-        fmt::print(stderr, "heddle: {}: data race on {}\n  {}  {}", how, memory,
-                   side_text(each.first, each.load_base, names), side_text(each.second, each.load_base, names));
-        break;
-      case Prediction::Kind::use_after_free:
-        fmt::print(stderr,
-                   "heddle: {}: use after free\n  {}\n  could come behind the free at {} by thread {}\n", how,
-                   first, place_text(names.place_of_site(each.second.site)), each.second.thread.text());
-        break;
-      case Prediction::Kind::null_dereference:
-      case Prediction::Kind::assertion:
-        fmt::print(stderr, "heddle: {}: {}{}\n  {} of {} could return {}: {}\n", how, text_of(each.kind),
-                   each.confirmed || each.failing == HEDDLE_NO_SITE
-                       ? ""
-                       : fmt::format(" at {}", place_text(names.place_of_site(each.failing))),
-                   first, memory, each.value, second);
-        break;
-    }
-    if (!each.failure.empty()) fmt::print(stderr, "  shown by: {}\n", each.failure);
-  }
-}
-
-Json to_json(const ExploreResult& result, const std::vector<Found>& found,
-             const std::vector<std::string>& assumed, Algorithm algorithm, const CodeNames& names) {
-  Json failures = Json::array();
-  for (const Found& each : found)
-    failures.push_back({{"failure", each.confirmation.best.failure->to_json()},
-                        {"confirmed", each.confirmation.confirmed},
-                        {"confirmations", kConfirmations},
-                        {"measures", measures_json(measure(each.confirmation.best.schedule))},
-                        {"schedule", each.schedule}});
-  return {{"verdict", verdict(result)},
-          {"algorithm", name_of(algorithm)},
-          {"why", result.why},
-          {"where", place_json(names.place_of_site(result.site))},
-          {"assumed", assumed},
-          {"executions", result.progress.executions},
-          {"outcomes_executed", result.progress.samples},
-          {"states", result.progress.states},
-          {"outcomes", result.progress.ends},
-          {"outcomes_counted", !result.progress.merged},
-          {"passes", result.progress.passes},
-          {"redundant", result.progress.redundant},
-          {"frontier", result.progress.frontier},
-          {"workers_replaced", result.progress.replaced},
-          {"solving_seconds", result.progress.solving},
-          {"seed_runs", result.progress.expanded},
-          {"seed_runs_without_search", result.progress.decided},
-          {"seed_questions", result.progress.asked},
-          {"seed_questions_refuted", result.progress.refuted},
-          {"races", races_json(result.races, names)},
-          {"predictions", predictions_json(result.predictions, names)},
-          {"predictions_tried", result.tried},
-          {"seconds", static_cast<double>(result.progress.elapsed.count()) / 1000},
-          {"failures", std::move(failures)}};
-}
-
-void print_found(const Found& found) {
-  const Execution& best = found.confirmation.best;
-  fmt::print(stderr, "heddle: {}", best.failure->report());
-  fmt::print(stderr, "heddle: failure {}\n", best.failure->identity);
-  const ScheduleMeasures measures = measure(best.schedule);
-  fmt::print(stderr, "  {} and {}; replayed in fresh processes: the same failure {} of {} times\n",
-             counted(measures.preemptions, "preemption"), counted(measures.segments, "segment"),
-             found.confirmation.confirmed, kConfirmations);
-  if (!found.schedule.empty())
-    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", found.schedule,
-               shell_quote({found.schedule}));
 }
 
 std::string list_of(const std::vector<UnseenFunction>& functions) {
@@ -293,56 +100,6 @@ std::vector<std::string> assumptions(const ExploreResult& result, const ProgramE
     out.push_back(
         fmt::format("calls of the system have no effect on other threads ({})", executor.renewal_reason()));
   return out;
-}
-
-std::string site_text(const ExploreResult& result, const CodeNames& names) {
-  const std::optional<CodePlace> place = names.place_of_site(result.site);
-  return place ? " at " + place_text(place) : "";
-}
-
-void print_result(const ExploreResult& result, const std::vector<Found>& found,
-                  const std::vector<std::string>& assumed, const CommonOptions& common,
-                  const CodeNames& names) {
-  for (const Found& each : found) print_found(each);
-  const ExploreProgress& progress = result.progress;
-  const std::string counts = fmt::format("{}, {}, {}", counted(progress.executions, "execution"),
-                                         counted(progress.states, "state"), duration_text(progress.elapsed));
-  switch (result.end) {
-    case ExploreResult::End::all:
-      fmt::print(stderr, "heddle: safe: no interleaving fails ({}; {})\n",
-                 progress.merged ? "too many outcomes to be counted"
-                                 : counted(progress.ends, "outcome") + " for the reads",
-                 counts);
-      for (const std::string& each : assumed) fmt::print(stderr, "  assumed: {}\n", each);
-      return;
-    case ExploreResult::End::failure:
-      if (!common.quiet) fmt::print(stderr, "  found after {}\n", counts);
-      return;
-    case ExploreResult::End::limit:
-      fmt::print(stderr, "heddle: undecided: limit of {} reached ({}; {} tried)\n", result.why, counts,
-                 counted(result.tried, "prediction"));
-      return;
-    case ExploreResult::End::interrupted:
-      fmt::print(stderr, "heddle: undecided: interrupted ({})\n", counts);
-      return;
-    case ExploreResult::End::not_covered:
-      fmt::print(
-          stderr,
-          "heddle: undecided: this program cannot be explored as a whole: {}{} ({})\n  next: heddle hunt, "
-          "which tries interleavings of any program\n",
-          result.why, site_text(result, names), counts);
-      return;
-    case ExploreResult::End::stopped:
-      fmt::print(stderr, "heddle: {}\n", unfinished_text(result.last));
-      return;
-    case ExploreResult::End::predicted:
-      fmt::print(
-          stderr,
-          "heddle: undecided: nothing but single runs and what follows from them was looked at ({} tried; {})\n"
-          "  next: heddle check without --predict, which explores all interleavings\n",
-          counted(result.tried, "prediction"), counts);
-      return;
-  }
 }
 
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
@@ -422,14 +179,15 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   ProgressLine line(!common.quiet && !common.json);
   const UnseenCode unseen = unseen_code(setup.program->program(), HEDDLE_TRY(EffectsTable::load()));
   ExploreResult result = HEDDLE_TRY(explore(executor, options, [&](const ExploreProgress& progress) {
-    line.show_now_and_then(progress_text(progress));
+    line.show_now_and_then(check_progress_text(progress, by_seeds));
   }));
   doubt(result, unseen);
-  std::vector<Found> found;
+  std::vector<FoundFailure> found;
   for (const Execution& failure : result.failures) {
     line.show(fmt::format("found: {}; shortening", failure.failure->identity));
-    Found each{.confirmation = HEDDLE_TRY(confirm(failure, executor, options.rules, kConfirmations))};
-    if (!given.no_shorten && each.confirmation.confirmed == kConfirmations && !interrupted())
+    FoundFailure each{.confirmation =
+                          HEDDLE_TRY(confirm(failure, executor, options.rules, kCheckConfirmations))};
+    if (!given.no_shorten && each.confirmation.confirmed == kCheckConfirmations && !interrupted())
       HEDDLE_TRY(shorten(each.confirmation, executor, options.rules, shorten_time));
     const Schedule& schedule = each.confirmation.best.schedule;
     if (each.confirmation.best.schedule_complete) {
@@ -443,14 +201,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     found.push_back(std::move(each));
   }
   line.clear();
+  const std::vector<std::string> assumed = assumptions(result, executor, unseen);
   if (common.json)
-    print_json(
-        to_json(result, found, assumptions(result, executor, unseen), options.algorithm, *setup.program));
-  else {
-    print_races(result.races, *setup.program);
-    print_predictions(result.predictions, *setup.program);
-    print_result(result, found, assumptions(result, executor, unseen), common, *setup.program);
-  }
+    print_json(check_json(result, found, assumed, name_of(options.algorithm), *setup.program));
+  else
+    print_check(result, found, assumed, common, *setup.program);
   for (size_t i = 0; i < found.size() && !given.report.empty(); ++i)
     if (found[i].confirmation.best.schedule_complete)
       HEDDLE_TRY(write_report(i == 0 ? given.report : fmt::format("{}/{}", given.report, i + 1),
@@ -458,7 +213,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                               {.rules = options.rules,
                                .origin = "check",
                                .schedule_file = found[i].schedule,
-                               .assumptions = assumptions(result, executor, unseen)},
+                               .assumptions = assumed},
                               common));
   if (given.races == "fail" && !result.races.empty()) return ExitCode::failure_found;
   return exit_code(result);

@@ -343,6 +343,7 @@ void Behaviour::add_future(NodeId from, const std::vector<Use>& uses, bool is_ne
       const auto place = std::ranges::lower_bound(future, use);
       if (place != future.end() && *place == use) continue;
       future.insert(place, use);
+      ++future_size_;
       grown = true;
     }
     if (!grown) return;

@@ -154,6 +154,8 @@ class Behaviour {
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
   uint64_t changes() const { return changes_; }
+  // What all nodes together have in `future`: with long threads most of the memory.
+  uint64_t future_size() const { return future_size_; }
   // All of which something was learned, since this was asked last.
   std::vector<NodeId> take_learned() { return std::exchange(learned_, {}); }
 
@@ -192,6 +194,7 @@ class Behaviour {
   }
   void add_future(NodeId from, const std::vector<Use>& uses, bool is_new);
 
+  uint64_t future_size_ = 0;
   std::vector<Node> nodes_;
   std::vector<NodeId> roots_, learned_;
   std::vector<ThreadName> names_;

@@ -23,6 +23,7 @@
 //     not, and along each trace once.
 #include <algorithm>
 
+#include "explore/branch_sizes.h"
 #include "explore/dependence.h"
 #include "explore/exploration.h"
 
@@ -49,7 +50,9 @@ class DporSearch : public Exploration {
     std::vector<PathStep> next;  // of all processes, possible or not
     std::optional<Action> chosen;  // the step to the next frame
     PathStep step;
-    Steps before;  // steps of the path that have to come before it
+    Steps before;         // steps of the path that have to come before it
+    size_t tried = 0;     // actions
+    uint64_t states = 0;  // when the last one was begun with
   };
 
   Result<void> search() override {
@@ -78,6 +81,7 @@ class DporSearch : public Exploration {
     HEDDLE_TRY(enter(machine().begin(), {}));
     while (!stack_.empty() && !is_stale()) {
       Frame& frame = stack_.back();
+      if (frame.tried > 1) sizes_.note(stack_.size(), progress().states - frame.states);
       fall_asleep(frame);
       const std::optional<Action> action = next_action(frame);
       if (!action) {
@@ -86,6 +90,8 @@ class DporSearch : public Exploration {
         continue;
       }
       frame.chosen = action;
+      ++frame.tried;
+      frame.states = progress().states;
       MachineState state = frame.state;
       follow_run(frame);
       if (machine().perform(state, *action) == OperationalMachine::Step::unknown) {
@@ -110,6 +116,15 @@ class DporSearch : public Exploration {
       HEDDLE_TRY(enter(std::move(state), std::move(asleep)));
     }
     return {};
+  }
+
+  uint64_t expected() const override {
+    if (sizes_.knows_nothing()) return 0;
+    double remaining = 0;
+    for (size_t i = 0; i < stack_.size(); ++i)
+      remaining +=
+          static_cast<double>(stack_[i].wanted.size() - stack_[i].chosen.has_value()) * sizes_.expected(i + 1);
+    return progress().states + static_cast<uint64_t>(remaining);
   }
 
   Path path() const {
@@ -200,9 +215,8 @@ class DporSearch : public Exploration {
     if (operation.kind == HEDDLE_EVENT_fence) return operation.order == HEDDLE_ORDER_seq_cst;
     if (operation.kind != HEDDLE_EVENT_call || operation.order != HEDDLE_CALL_reads) return true;
     return edge != nullptr && std::ranges::any_of(edge->read, [&](const Piece& piece) {
-             return std::ranges::any_of(self.buffer, [&](const Store& store) {
-               return store.address / 8 == piece.address / 8;
-             });
+             return std::ranges::any_of(
+                 self.buffer, [&](const Store& store) { return store.address / 8 == piece.address / 8; });
            });
   }
 
@@ -360,6 +374,7 @@ class DporSearch : public Exploration {
   }
 
   std::vector<Frame> stack_;
+  BranchSizes sizes_;  // of what is behind the actions of frames
   Path run_;
   size_t run_done_ = 0;  // steps of it that the path has made
   bool follows_run_ = false, run_failed_ = false;

@@ -222,6 +222,9 @@ Result<void> Exploration::learn_again(const std::vector<Lesson>& lessons) {
   return {};
 }
 
+constexpr size_t kEventsBetweenLooks = 256;      // at limits, while a run is learned
+constexpr uint64_t kLargestFuture = 60'000'000;  // uses of 16 bytes
+
 // By event: the one that its thread performed, or was about to perform, after it.
 static std::vector<const heddle_event*> next_events(const Execution& run) {
   std::vector<const heddle_event*> out(run.kept_events.size());
@@ -259,6 +262,10 @@ std::string Exploration::learn(const Execution& run) {
       switch (step.kind) {
         case StepKind::run: {
           if (event == run.kept_events.size()) return "";  // the last one failed on its way
+          if (!over_ && event % kEventsBetweenLooks == 0) {
+            look();
+            if (over_) return "";
+          }
           const heddle_event& performed = run.kept_events[event];
           learning_ = performed.site;
           const size_t first = data;
@@ -434,11 +441,13 @@ void Exploration::end(ExploreResult::End how, std::string why, uint32_t site) {
 
 void Exploration::look() {
   result_.progress.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
-  tell_(result_.progress);
+  result_.progress.expected = expected();
+  if (!is_worker_) tell_(result_.progress);
   if (over_) return;
   if (interrupted()) end(ExploreResult::End::interrupted, "");
   if (options_.time && result_.progress.elapsed >= *options_.time) end(ExploreResult::End::limit, "time");
   if (result_.progress.states >= options_.states) end(ExploreResult::End::limit, "states");
+  if (behaviour_.future_size() >= kLargestFuture) end(ExploreResult::End::limit, "memory");
 }
 
 Result<ExploreResult> explore(Executor& executor, const ExploreOptions& options,

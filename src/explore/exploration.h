@@ -20,7 +20,8 @@ class Exploration {
   Result<ExploreResult> run();
 
  protected:
-  virtual Result<void> search() = 0;  // until everything was explored, or over()
+  virtual Result<void> search() = 0;               // until everything was explored, or over()
+  virtual uint64_t expected() const { return 0; }  // ExploreProgress::expected
 
   // Along the path, with another step behind it if one is given (of a thread by its number here), then on
   // without preemptions. What was done is in last().
@@ -56,7 +57,11 @@ class Exploration {
   bool has_race(uint32_t site, uint32_t other) const { return races_.has(site, other); }
   bool note_end(const Hash128& inputs);  // the same for what another process has seen
   void forget_ends();
-  void use_executor(Executor& executor) { executor_ = &executor; }
+  // In a copy of the process that carries out units, with an executor of its own.
+  void be_worker(Executor& executor) {
+    executor_ = &executor;
+    is_worker_ = true;
+  }
 
   void end(ExploreResult::End how, std::string why, uint32_t site = HEDDLE_NO_SITE);
   bool over() const { return over_; }
@@ -94,6 +99,7 @@ class Exploration {
   std::unordered_set<Hash128> ends_;
   ExploreResult result_;
   bool over_ = false;
+  bool is_worker_ = false;
   bool keeps_lessons_ = false;
   std::vector<Lesson> lessons_;
 };

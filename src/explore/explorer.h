@@ -58,10 +58,10 @@ struct ExploreOptions {
   Algorithm algorithm = Algorithm::trees;
   SeedEngine engine = SeedEngine::saturation;  // mcr, mcr-s, mcr-s+, se-mcr
   RunRules rules;
-  bool find_all = false;                                  // goes on behind the first failure
-  std::unordered_set<uint32_t> output_sites;              // machine.h
-  std::unordered_set<uint32_t> library_sites;             // code of the C++ library's headers
-  std::unordered_set<uint32_t> own_sites;                 // reads whose results follow from the thread's history
+  bool find_all = false;                       // goes on behind the first failure
+  std::unordered_set<uint32_t> output_sites;   // machine.h
+  std::unordered_set<uint32_t> library_sites;  // code of the C++ library's headers
+  std::unordered_set<uint32_t> own_sites;      // reads whose results follow from the thread's history
   uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
   uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not trees, dpor
   std::optional<std::chrono::milliseconds> time;
@@ -69,7 +69,7 @@ struct ExploreOptions {
   // Trees: outcomes are counted while a pass has fewer states than that (merged_histories.h).
   uint64_t counted_states = 300'000;
   unsigned walks = 200;  // trees: at random before the first pass, until so many in a row have learned nothing
-  bool races = true;           // look for them
+  bool races = true;     // look for them
   // What follows from single runs (prediction.h): not at all, where the exploration met a limit, instead of it.
   enum class Predict : uint8_t { never, at_limits, only } predict = Predict::never;
   const Assertions* assertions = nullptr;  // of the program
@@ -86,8 +86,11 @@ struct ExploreProgress {
   uint64_t states = 0;  // of the machine, in this pass
   uint64_t ends = 0;    // different inputs at the end of the program, in this pass
   uint64_t passes = 0;
-  uint64_t samples = 0;    // outcomes that were executed from beginning to end only to see that they are so
-  uint64_t frontier = 0;   // seeds that are to be explored
+  uint64_t samples = 0;   // outcomes that were executed from beginning to end only to see that they are so
+  uint64_t frontier = 0;  // seeds that are to be explored
+  // As far as can be foreseen (branch_sizes.h), states of this pass, or executions where there are no passes;
+  // 0: nothing can be said yet.
+  uint64_t expected = 0;
   uint64_t redundant = 0;  // executions that ended like an earlier one, or were not needed to the end
   double solving = 0;      // seconds spent on finding seeds
   // Of runs that seeds were looked for in: how many needed no search; reads and sources that the engine was

@@ -3,6 +3,8 @@
 #include "explore/explorer.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -140,20 +142,37 @@ TEST(Explorer, MissesNoValueWithMergedHistories) {
   RecordProperty("states", fmt::format("{} {}", states[false], states[true]));
 }
 
-// The same by worker processes, in small units, which know only what they have seen themselves.
-TEST(Explorer, FindsTheSameByWorkers) {
-  uint64_t failing = 0;
+// In a worker process it ends that, now and then.
+class DyingExecutor : public SmallExecutor {
+ public:
+  DyingExecutor(const SmallProgram& program, unsigned of_100)
+      : SmallExecutor(program), of_100_(of_100), random_(static_cast<unsigned>(::getpid())) {}
+
+  Result<Execution> execute(const ExecutionPlan& plan) override {
+    if (random_() % 100 < of_100_) ::raise(SIGKILL);
+    return SmallExecutor::execute(plan);
+  }
+
+ private:
+  unsigned of_100_;
+  std::minstd_rand random_;
+};
+
+// The same by worker processes, in small units; they may die in the middle of what they do.
+void find_the_same_by_workers(unsigned dying_of_100) {
+  uint64_t failing = 0, replaced = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     std::mt19937_64 random(seed);
     const SmallProgram program = random_program(random);
     const auto model = static_cast<MemoryModel>(seed % 3);
     const AllRuns all(program, model);
     SmallExecutor executor(program);
-    ExploreOptions options{.find_all = true, .jobs = 2, .states_of_unit = 1 + seed % 20};
+    ExploreOptions options{.find_all = true, .jobs = 2, .states_of_unit = 1 + seed % 40};
     options.rules.memory_model = model;
-    options.make_executor = [&] { return std::make_unique<SmallExecutor>(program); };
+    options.make_executor = [&] { return std::make_unique<DyingExecutor>(program, dying_of_100); };
     const Result<ExploreResult> result = explore(executor, options, [](const ExploreProgress&) {});
     ASSERT_TRUE(result) << seed;
+    replaced += result->progress.replaced;
     const bool fails = all.fails || all.stands;
     ASSERT_EQ(result->end, fails ? ExploreResult::End::failure : ExploreResult::End::all)
         << "seed " << seed << ": " << result->why;
@@ -161,6 +180,16 @@ TEST(Explorer, FindsTheSameByWorkers) {
     if (!fails) ASSERT_EQ(result->progress.ends, all.outcomes.size()) << "seed " << seed;
   }
   EXPECT_GT(failing, 3u);
+  EXPECT_EQ(replaced > 20, dying_of_100 > 0) << replaced;
+}
+
+TEST(Explorer, FindsTheSameByWorkers) {
+  find_the_same_by_workers(0);
+}
+
+// Not so often that five die at one unit.
+TEST(Explorer, FindsTheSameThoughWorkersDie) {
+  find_the_same_by_workers(3);
 }
 
 // A thread looks at `x` only after it saw `y`: in the first run it does not, and nobody else can tell when the

@@ -226,12 +226,10 @@ bool OperationalMachine::ends_all(const MachineState& state, uint32_t thread) co
 Hash128 OperationalMachine::hash(const MachineState& state, const MergedHistories* merged) const {
   Hasher128 hasher;
   for (const ThreadState& thread : state.threads) {
-    if (merged != nullptr && thread.there) {
-      const Hash128& node = merged->of(thread.node);
+    if (thread.there) {  // the same in every process; numbers of nodes are not
+      const Hash128& node = merged != nullptr ? merged->of(thread.node) : behaviour_.node(thread.node).history;
       hasher.add(node.low);
       hasher.add(node.high);
-    } else {
-      hasher.add(thread.node);
     }
     hasher.add(thread.alone << 24 | thread.round << 5 | thread.waits << 4 | thread.timed_out << 3 |
                thread.woken << 2 | thread.over << 1 | thread.there);

@@ -120,6 +120,8 @@ std::string OperationalMachine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_attribute:
     case HEDDLE_SYNC_process_exit:
       return "";
+    case HEDDLE_SYNC_file_wait:
+      return "a thread waits for something outside of the program: a file, a pipe, a child process";
     default:
       return fmt::format("synchronisation of a kind that is not followed ({})",
                          sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}));

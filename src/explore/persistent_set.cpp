@@ -31,6 +31,9 @@ void PersistentSet::describe_thread(const MachineState& state, uint32_t thread, 
   behaviour_.uses_always(node, member.uses);
   if (machine_.buffers(node.operation)) return;
   behaviour_.uses(node, member.uses);
+  if (awaits_change)  // whether it does depends on all that the loop reads, whichever operation is the next
+    for (const Behaviour::Round& round : {behaviour_.known_wait(self.node), behaviour_.last_round(self.node)})
+      for (const auto& [operation, input] : round) behaviour_.uses({.operation = operation}, member.uses);
   if (node.operation.kind != HEDDLE_EVENT_read)  // may empty the buffer
     for (const Store& store : self.buffer) add_memory(member.uses, store.address, store.size, true);
   std::ranges::sort(member.uses);

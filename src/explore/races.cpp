@@ -9,6 +9,7 @@ namespace heddle {
 namespace {
 
 constexpr uint64_t kLargestRange = 4096;  // bytes of one access that are looked at
+constexpr uint64_t kFiles = 1;            // all of them, as one object: no address
 
 bool releases(uint8_t order) {
   return order == HEDDLE_ORDER_release || order == HEDDLE_ORDER_acq_rel || order == HEDDLE_ORDER_seq_cst;
@@ -85,6 +86,9 @@ void RaceFinder::synchronise(const heddle_event& event, const Execution& run) {
     case HEDDLE_SYNC_rwlock_unlock:
       locks_[thread].erase(event.address);
       return what_ == What::are ? release(thread, event.address) : void();
+    case HEDDLE_SYNC_file_wait:  // the other end of a pipe has another descriptor
+      acquire(thread, kFiles);
+      return release(thread, kFiles);
     default:
       if (event.address == 0) return;
       acquire(thread, event.address);

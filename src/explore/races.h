@@ -8,9 +8,9 @@
 // same memory, it has them do so (tree_search.cpp).
 //
 // What orders: locks, condition variables, barriers, semaphores, futexes, once-only initialisation, creation
-// and joining of threads; atomics with release and acquire, or any atomics in a program with fences. Orders
-// that are stronger than the C++ standard's (a lock of readers orders readers) may hide a race, and never make
-// one up.
+// and joining of threads; atomics with release and acquire, or any atomics in a program with fences; reading
+// and writing of pipes and sockets, whichever. Orders that are stronger than the C++ standard's (a lock of
+// readers orders readers) may hide a race, and never make one up.
 #pragma once
 
 #include <algorithm>

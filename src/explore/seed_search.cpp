@@ -12,6 +12,7 @@
 //   with
 //                        few preemptions first; a buffered store that becomes visible counts as one
 #include <algorithm>
+#include <random>
 
 #include "explore/closure.h"
 #include "explore/unit_search.h"
@@ -69,6 +70,13 @@ class SeedSearch : public UnitSearch {
   }
 
   bool is_stale() const override { return behaviour().shared() != shared_; }
+
+  uint64_t size_of(const UnitReport& report) const override { return report.executions; }
+
+  uint64_t expected() const override {
+    if (unit_sizes().knows_nothing()) return 0;
+    return progress().executions + static_cast<uint64_t>(unit_sizes().remaining());
+  }
 
   // `goes_on`: with the last pass of the journal; not, if that has to be begun anew.
   Result<void> resume(bool& goes_on) {
@@ -228,6 +236,7 @@ class SeedSearch : public UnitSearch {
       end(ExploreResult::End::limit, "states");
       return {};
     }
+    std::ranges::shuffle(seeds, random_);  // else the small ones come first, and are no measure for the others
     for (Seed& seed : seeds) {
       if (seed.stands && !standing_.insert(seed.key).second) continue;
       Path next = path;
@@ -296,6 +305,7 @@ class SeedSearch : public UnitSearch {
   std::unordered_set<Hash128> executed_;  // what all reads returned in runs that are known here
   std::vector<Hash128> ran_;              // what all reads returned in runs of this unit
   std::string cut_by_;
+  std::minstd_rand random_;
   uint64_t shared_ = 0;  // what was shared when the pass began
 };
 

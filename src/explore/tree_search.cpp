@@ -2,8 +2,8 @@
 //
 // With worker processes or a journal a pass is divided into units (unit_search.h): from a path on, so many
 // states; what is left then are the next units. Workers are copies of the process as it was when the pass
-// began; what they learn, it learns too, and a pass in which it learned nothing is the last. Workers do not
-// know which states others have visited, so some are visited by several.
+// began; what they learn, it learns too, and a pass in which it learned nothing is the last. They share the set
+// of visited states (shared_hash_set.h).
 //
 // Outcomes are counted as long as there are not too many states (ExploreOptions::counted_states). Then the
 // search begins anew with merged histories (merged_histories.h), which are found again for each pass; the last
@@ -15,6 +15,7 @@
 #include "explore/hash_set.h"
 #include "explore/merged_histories.h"
 #include "explore/persistent_set.h"
+#include "explore/shared_hash_set.h"
 #include "explore/unit_search.h"
 
 namespace heddle {
@@ -30,6 +31,8 @@ struct Frame {
   MachineState state;
   std::vector<Action> actions;
   size_t next = 0;
+  size_t depth = 0;     // choices before it
+  uint64_t states = 0;  // when the last action was begun with
 };
 
 class TreeSearch : public UnitSearch {
@@ -59,13 +62,17 @@ class TreeSearch : public UnitSearch {
       const auto is_last = [&] { return !is_stale() && behaviour().changes() == changes && !has_learned(); };
       if (!resumes) HEDDLE_TRY(begin_pass());
       HEDDLE_TRY(carry_out_all());
+      if (over()) break;
       if (is_too_large()) {
         merge(machine().model() != MemoryModel::sc);
       } else if (is_last() && at_once_) {
         merge(false);
       } else if (is_last()) {
         HEDDLE_TRY(try_orders());
-        if (is_last()) break;
+        if (!is_last()) continue;
+        if (progress().ends == 0 && result().failures.empty())
+          end(ExploreResult::End::not_covered, "no interleaving was followed to its end");
+        break;
       }
     }
     return {};
@@ -141,7 +148,19 @@ class TreeSearch : public UnitSearch {
 
   bool is_too_large() const { return !progress().merged && progress().states >= options().counted_states; }
 
+  uint64_t size_of(const UnitReport& report) const override { return report.states; }
+
+  uint64_t expected() const override {
+    if (sizes_.knows_nothing() && unit_sizes().knows_nothing()) return 0;
+    double remaining = unit_sizes().remaining();
+    if (states_of_unit_ == UINT64_MAX)
+      for (const Frame& frame : stack_)
+        remaining += static_cast<double>(frame.actions.size() - frame.next) * sizes_.expected(frame.depth);
+    return progress().states + static_cast<uint64_t>(remaining);
+  }
+
   void merge(bool at_once) {
+    sizes_.clear();
     progress().merged = true;
     at_once_ = at_once;
     choice_.set_at_once(at_once);
@@ -157,12 +176,22 @@ class TreeSearch : public UnitSearch {
 
   bool is_visited_first(const MachineState& state) {
     has_learned();
-    return visited_.insert(machine().hash(state, progress().merged ? &merged_ : nullptr));
+    const Hash128 hash = machine().hash(state, progress().merged ? &merged_ : nullptr);
+    return visited_by_all_ ? visited_by_all_->insert(hash) : visited_.insert(hash);
+  }
+
+  void begin_attempt(uint32_t attempt) override {
+    if (visited_by_all_) visited_by_all_->set_owner(attempt);
+  }
+
+  bool give_up_attempt(uint32_t attempt) override {
+    return !visited_by_all_ || visited_by_all_->make_void(attempt);
   }
 
   void clear_pass() {
     behaviour().take_learned();
     visited_.clear();
+    if (options().jobs > 1) visited_by_all_.emplace();
     shared_ = behaviour().shared();
     learned_ = false;
   }
@@ -275,10 +304,13 @@ class TreeSearch : public UnitSearch {
   }
 
   Result<void> step() {
-    if (stack_.back().next == stack_.back().actions.size()) {
+    Frame& frame = stack_.back();
+    if (frame.next > 1) sizes_.note(frame.depth, progress().states - frame.states);
+    if (frame.next == frame.actions.size()) {
       stack_.pop_back();
       return {};
     }
+    frame.states = progress().states;
     Reached state = HEDDLE_TRY(carry_out_next());
     if (!state || !is_visited_first(*state)) return {};
     return enter(*std::move(state));
@@ -303,7 +335,8 @@ class TreeSearch : public UnitSearch {
 
   Result<void> enter(MachineState state) {
     if (++progress().states % kStatesBetweenLooks == 0) look();
-    stack_.push_back({.state = std::move(state)});
+    const size_t depth = stack_.empty() ? 0 : stack_.back().depth + (stack_.back().actions.size() > 1);
+    stack_.push_back({.state = std::move(state), .depth = depth});
     const auto is_unknown = [&](const ThreadState& thread) {
       return thread.there && !thread.over && behaviour().node(thread.node).state == Behaviour::State::unknown;
     };
@@ -413,7 +446,9 @@ class TreeSearch : public UnitSearch {
   PersistentSet choice_;
   std::vector<Action> start_;  // of the unit
   std::vector<Frame> stack_;   // behind it
+  BranchSizes sizes_;          // of what is behind the actions of frames
   HashSet visited_;
+  std::optional<SharedHashSet> visited_by_all_;  // instead, with workers
   MergedHistories merged_;
   bool at_once_ = false;                      // stores become visible as under SC
   std::unordered_set<Hash128> known_;         // keys of units

@@ -1,5 +1,7 @@
 #include "explore/unit_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace heddle {
@@ -13,6 +15,7 @@ Result<SearchJournal::Contents> UnitSearch::resume_journal() {
   SearchJournal::Contents kept =
       HEDDLE_TRY(journal_.resume(options().resume, options().journal_head, behaviour()));
   for (const auto& [id, unit] : kept.units) last_id_ = std::max(last_id_, id);
+  for (const auto& [id, report] : kept.reports) note_size(report);
   return kept;
 }
 
@@ -31,8 +34,10 @@ Result<void> UnitSearch::carry_out_all() {
     }
     while (!frontier_.empty() && pool.has_idle()) {
       SearchUnit unit = next_unit();
-      HEDDLE_TRY(pool.ask(unit.id, unit_line(unit, behaviour())));
-      given_.insert_or_assign(unit.id, std::move(unit));
+      const uint32_t attempt = ++last_attempt_;
+      HEDDLE_TRY(pool.ask(unit.id, fmt::format("{} {}", attempt, unit_line(unit, behaviour()))));
+      const uint64_t id = unit.id;
+      given_.insert_or_assign(id, Given{.unit = std::move(unit), .attempt = attempt});
     }
     for (WorkerPool::Answered& each : HEDDLE_TRY(pool.wait(std::chrono::milliseconds(100))))
       if (!over() && !is_stale()) HEDDLE_TRY(take(each));
@@ -60,10 +65,12 @@ SearchUnit UnitSearch::next_unit() {
 void UnitSearch::clear_frontier() {
   frontier_.clear();
   given_.clear();
+  sizes_.begin_anew();
   progress().frontier = 0;
 }
 
 Result<void> UnitSearch::carry_out_here(const SearchUnit& unit) {
+  begin_attempt(++last_attempt_);
   UnitReport report = HEDDLE_TRY(carry_out(unit));
   if (over()) return {};
   progress().executions -= report.executions;  // counted with the others
@@ -80,8 +87,15 @@ Result<void> UnitSearch::absorb(UnitReport& report) {
     unit.parent = report.id;
   }
   if (journal_.is_open()) HEDDLE_TRY(journal_.add(report_block(report, behaviour())));
+  note_size(report);
   for (SearchUnit& unit : report.found) put(std::move(unit));
   return count(report);
+}
+
+void UnitSearch::note_size(const UnitReport& report) {
+  std::vector<uint64_t> found;
+  for (const SearchUnit& unit : report.found) found.push_back(unit.id);
+  sizes_.carried_out(report.id, size_of(report), found);
 }
 
 Result<void> UnitSearch::count(const UnitReport& report) {
@@ -99,22 +113,26 @@ Result<void> UnitSearch::count(const UnitReport& report) {
 
 void UnitSearch::become_worker() {
   own_executor_ = options().make_executor();
-  use_executor(*own_executor_);
+  be_worker(*own_executor_);
 }
 
 std::string UnitSearch::answer(const std::string& question) {
-  const Result<SearchUnit> unit = parse_unit(question.substr(0, question.size() - 1), behaviour());
+  const size_t space = question.find(' ');
+  const Result<SearchUnit> unit =
+      parse_unit(question.substr(space + 1, question.size() - space - 2), behaviour());
   if (!unit) return "";
   go_on();
+  begin_attempt(static_cast<uint32_t>(std::stoul(question)));
   const Result<UnitReport> report = carry_out(*unit);
   return report ? report_block(*report, behaviour()) : "";
 }
 
 Result<void> UnitSearch::take(WorkerPool::Answered& answered) {
-  const SearchUnit unit = std::move(given_.extract(answered.tag).mapped());
+  const Given given = std::move(given_.extract(answered.tag).mapped());
+  const SearchUnit& unit = given.unit;
   if (!answered.text) {
     constexpr unsigned kMostDeaths = 5;
-    if (++deaths_[unit.id] < kMostDeaths)
+    if (give_up_attempt(given.attempt) && ++deaths_[unit.id] < kMostDeaths)
       put(unit);
     else
       end(ExploreResult::End::not_covered, "worker processes die again and again at the same place");
@@ -124,7 +142,10 @@ Result<void> UnitSearch::take(WorkerPool::Answered& answered) {
   // The worker will not meet again what it has learned: that must not be lost, whatever becomes of the unit.
   HEDDLE_TRY(learn_again(report.lessons));
   if (over()) return {};
-  return answered.text->empty() || report.special ? carry_out_here(unit) : absorb(report);
+  if (!answered.text->empty() && !report.special) return absorb(report);
+  if (give_up_attempt(given.attempt)) return carry_out_here(unit);
+  end(ExploreResult::End::not_covered, "worker processes meet the unexpected again and again");
+  return {};
 }
 
 }  // namespace heddle
