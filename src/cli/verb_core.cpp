@@ -130,6 +130,7 @@ Json to_json(const Outcomes& all, const ControlledProgram& program) {
                {"critical", std::move(critical)},
                {"candidates", all.search.candidates},
                {"tries", all.search.tries},
+               {"by_chance", all.search.by_chance},
                {"events", all.search.events},
                {"prefix_events", all.search.prefix_events},
                {"snapshots", {{"taken", all.snapshots.taken}, {"runs", all.snapshots.runs}}},
@@ -149,7 +150,7 @@ Json to_json(const Outcomes& all, const ControlledProgram& program) {
 
 void print_result(const Outcomes& all, const CodeNames& names) {
   if (!all.confirmation) {
-    std::string why = fmt::format("all combinations of preemptions at {} were tried",
+    std::string why = fmt::format("all combinations of preemptions at {} were tried, then random schedules",
                                   counted(all.search.candidates, "point"));
     if (all.search.end == CoreSearchResult::End::limit) why = "the limit (--tries, --time) came first";
     if (all.search.end == CoreSearchResult::End::interrupted) why = "interrupted";
@@ -165,11 +166,13 @@ void print_result(const Outcomes& all, const CodeNames& names) {
   fmt::print(stderr, "{}", schedule_story(all.told ? *all.told : confirmation.best, names));
   fmt::print(stderr, "heddle: {}", confirmation.best.failure->report());
   fmt::print(stderr,
-             "heddle: reproduced {}: {}\n  found in try {} after {}, {}; shown again by {} fresh processes\n",
+             "heddle: reproduced {}: {}\n  found in try {}{} after {}, {}; shown again by {} fresh processes\n",
              all.search.matched == CoreMatch::same    ? "the failure of the core"
              : all.search.matched == CoreMatch::cause ? "the cause of the core's failure"
                                                       : "a failure like the core's, at another place",
-             confirmation.best.failure->identity, all.search.tries, duration_text(all.search.elapsed),
+             confirmation.best.failure->identity, all.search.tries,
+             all.search.by_chance ? " (at random, when all combinations of preemptions had been tried)" : "",
+             duration_text(all.search.elapsed),
              counted(measure(confirmation.best.schedule).preemptions, "preemption"), confirmation.confirmed);
   if (!all.output.empty())
     fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", all.output,

@@ -88,7 +88,7 @@ class Comparison {
     own_ = true;
     if (failing_.argument && passing_.argument)
       refer_to_the_same(*failing_.argument, *passing_.argument, types_.pointee(argument_type_),
-                        Path::root("argument"));
+                        Path::root("argument"), 0);
     compare_blocks();
     return std::move(out_);
   }
@@ -97,6 +97,7 @@ class Comparison {
   struct Pair {
     uint64_t failing, passing;
     std::string path;  // of the pointer
+    uint64_t pointer;  // where it is in the passing run; 0: not in memory
     const llvm::DIType* type;
     bool own;
   };
@@ -180,7 +181,7 @@ class Comparison {
     const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
     const uint64_t failing = local.failing & mask, passing = local.passing & mask;
     const bool same =
-        pointer ? refer_to_the_same(failing, passing, types_.pointee(described), path) : failing == passing;
+        pointer ? refer_to_the_same(failing, passing, types_.pointee(described), path, 0) : failing == passing;
     if (!same) add(path, 0, (bits + 7) / 8, failing, passing, pointer, described);
   }
 
@@ -288,7 +289,9 @@ class Comparison {
   void compare_scalar(Place place, uint64_t size, bool pointer, const llvm::DIType* type, const Path& path) {
     uint64_t failing = 0, passing = 0;
     if (size == 0 || !read(place, size, failing, passing)) return;
-    if (pointer ? refer_to_the_same(failing, passing, types_.pointee(type), path) : failing == passing) return;
+    if (pointer ? refer_to_the_same(failing, passing, types_.pointee(type), path, place.passing)
+                : failing == passing)
+      return;
     add(path, place.passing, size, failing, passing, pointer, type);
   }
 
@@ -368,7 +371,8 @@ class Comparison {
                            : nullptr;
       uint64_t failing = 0, passing = 0;
       if (!read(place, 8, failing, passing)) return true;
-      if (!refer_to_the_same(failing, passing, to != nullptr ? types_.resolve(to->getType()) : nullptr, path))
+      if (!refer_to_the_same(failing, passing, to != nullptr ? types_.resolve(to->getType()) : nullptr, path,
+                             place.passing))
         add(path, place.passing, 8, failing, passing, true, type);
       if (!read(place.behind(8), 8, failing, passing) || failing == 0 || passing == 0) return true;
       meet(failing, passing);  // what counts the owners
@@ -474,7 +478,9 @@ class Comparison {
                              : "?";
   }
 
-  bool refer_to_the_same(uint64_t failing, uint64_t passing, const llvm::DIType* type, const Path& path) {
+  // `at`: where the pointer is in the passing run; 0: not in memory.
+  bool refer_to_the_same(uint64_t failing, uint64_t passing, const llvm::DIType* type, const Path& path,
+                         uint64_t at) {
     if (failing == 0 || passing == 0) return failing == passing;
     const std::string one = global_at(failing_, failing_names_, failing),
                       other = global_at(passing_, passing_names_, passing);
@@ -488,18 +494,18 @@ class Comparison {
     // What was never set leads nowhere, in both.
     const bool readable = is_readable(failing_, failing);
     if (readable != is_readable(passing_, passing)) return false;
-    return readable ? follow(failing, passing, type, path) : true;
+    return readable ? follow(failing, passing, type, path, at) : true;
   }
 
   // A pair of blocks is compared once. A block that another path of the passing run led to must be the same one
   // in the failing run.
-  bool follow(uint64_t failing, uint64_t passing, const llvm::DIType* type, const Path& path) {
+  bool follow(uint64_t failing, uint64_t passing, const llvm::DIType* type, const Path& path, uint64_t at) {
     const auto [found, fresh] = met_.try_emplace(passing, Met{failing, type != nullptr, false});
     const bool better = !fresh && !found->second.typed && !found->second.compared && type != nullptr;
     if (found->second.failing != failing) return false;
     if (!fresh && !better) return true;
     found->second.typed = type != nullptr;
-    (type != nullptr ? typed_ : untyped_).push_back({failing, passing, path.text(), type, own_});
+    (type != nullptr ? typed_ : untyped_).push_back({failing, passing, path.text(), at, type, own_});
     return true;
   }
 
@@ -521,7 +527,21 @@ class Comparison {
       if (compared) continue;
       compared = true;
       own_ = pair.own;
+      const size_t first = out_.differences.size();
       compare_block(pair);
+      if (pair.pointer != 0 && out_.differences.size() != first)
+        out_.blocks_that_differ.push_back({.pointer = {.path = pair.path,
+                                                       .address = pair.pointer,
+                                                       .size = 8,
+                                                       .failing = pair.failing,
+                                                       .passing = pair.passing,
+                                                       .pointer = true,
+                                                       .own = pair.own,
+                                                       .type = {},
+                                                       .failing_text = fmt::format("{:#x}", pair.failing),
+                                                       .passing_text = fmt::format("{:#x}", pair.passing)},
+                                           .first = first,
+                                           .end = out_.differences.size()});
     }
     out_.complete = typed_.empty() && untyped_.empty();
   }

@@ -55,8 +55,16 @@ struct MemoryDifference {
   uint64_t elements = 1;  // that differ: more than one of a text
 };
 
+// A pointer in memory whose block differs: something was written to the block, or the pointer leads to another
+// one.
+struct DifferentBlock {
+  MemoryDifference pointer;
+  size_t first = 0, end = 0;  // of `differences`: those in the block
+};
+
 struct DumpComparison {
   std::vector<MemoryDifference> differences;
+  std::vector<DifferentBlock> blocks_that_differ;
   uint64_t compared = 0;  // variables of primitive types, words of the heap
   uint64_t blocks = 0;    // reached by pointers
   bool complete = true;   // false: there was more than is compared

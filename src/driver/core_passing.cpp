@@ -266,6 +266,54 @@ ComparedMemory memory_of_run(const StoppedProcess& process, const ElfFile& varia
           .argument = argument != 0 ? std::optional(argument) : std::nullopt};
 }
 
+// Memory that a thread writes in the passing run when another one has accessed it.
+class ContestedMemory {
+ public:
+  explicit ContestedMemory(const std::vector<heddle_event>& events) {
+    constexpr uint32_t kSeveral = UINT32_MAX;
+    std::map<uint64_t, uint32_t> users;  // by word: who accessed it
+    for (const heddle_event& event : events) {
+      if (event.kind >= HEDDLE_EVENT_sync || event.address == 0 || event.size > kMostBytes) continue;
+      const bool writes = event.kind == HEDDLE_EVENT_write || event.kind == HEDDLE_EVENT_update ||
+                          (event.kind == HEDDLE_EVENT_call && event.order == HEDDLE_CALL_writes);
+      const uint64_t end = event.address + std::max<uint64_t>(event.size, 1);
+      for (uint64_t word = event.address / 8; word * 8 < end; ++word) {
+        uint32_t& user = users.try_emplace(word, event.thread).first->second;
+        if (user == event.thread) continue;
+        if (writes) words_.insert(word);
+        user = kSeveral;
+      }
+    }
+  }
+  bool holds(const MemoryDifference& of) const {
+    const auto found = words_.lower_bound(of.address / 8);
+    return of.address != 0 && found != words_.end() && *found * 8 < of.address + std::max<uint64_t>(of.size, 1);
+  }
+
+ private:
+  static constexpr uint64_t kMostBytes = 4096;  // of one access
+  std::set<uint64_t> words_;
+};
+
+// What differs behind a pointer, but was written by nobody since threads share it: then the pointer itself
+// leads to something else.
+void find_critical_pointers(PassingRun& run) {
+  const ContestedMemory contested(run.execution.kept_events);
+  for (const DifferentBlock& block : run.comparison.blocks_that_differ) {
+    if (!contested.holds(block.pointer)) continue;
+    const auto begin = run.comparison.differences.begin();
+    if (std::none_of(begin + static_cast<ptrdiff_t>(block.first), begin + static_cast<ptrdiff_t>(block.end),
+                     [&](const MemoryDifference& of) { return contested.holds(of); }))
+      run.critical.push_back({block.pointer, 0, false});
+  }
+  for (CriticalVariable& variable : run.critical)
+    if (variable.accesses == 0)
+      variable.accesses = static_cast<uint64_t>(
+          std::ranges::count_if(run.execution.kept_events, [&](const heddle_event& event) {
+            return event.kind < HEDDLE_EVENT_sync && event.address == variable.difference.address;
+          }));
+}
+
 // Those of the differences that the passing run accesses where threads may meet.
 void find_critical(PassingRun& run) {
   constexpr uint64_t kMostBytes = 4096;   // of one access
@@ -390,6 +438,7 @@ Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, 
       run.notes.push_back(
           fmt::format("there is more memory than is compared: {} values were", run.comparison.compared));
     find_critical(run);
+    find_critical_pointers(run);
   }
   if (core.hangs()) find_awaited(core, run);
   find_positions(core, run);

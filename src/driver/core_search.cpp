@@ -5,10 +5,12 @@
 #include <memory>
 #include <queue>
 #include <set>
+#include <utility>
 
 #include "abi/sync_kind.h"
 #include "driver/core_candidates.h"
 #include "driver/core_slice.h"
+#include "driver/hunt.h"
 #include "replay/interrupt.h"
 #include "schedule/schedule_check.h"
 
@@ -55,10 +57,31 @@ class Search {
     }
     // What the core told was not enough, or was not asked for: all single preemptions, then all pairs.
     if (!ended_) HEDDLE_TRY(search());
+    if (!ended_ && options_.order != CoreOrder::chess) HEDDLE_TRY(wander());
     return finish(ended_.value_or(CoreSearchResult::End::exhausted));
   }
 
  private:
+  // No combination led there. It may take more preemptions, or a thread that gives way at once where others
+  // have to go first (as a library does that spins before it waits): the strategies of hunt, for about as long
+  // again.
+  Result<void> wander() {
+    const uint64_t last = result_.tries + std::max(kLeastByChance, result_.tries);
+    StrategyMix mix({});
+    result_.by_chance = true;
+    while (!ended_ && result_.tries < last) {
+      const StrategyMix::Batch batch = mix.next();
+      ExecutionPlan plan = plan_of(nullptr, Lenience::never);
+      plan.strategy = batch.strategy;
+      for (uint64_t i = 0; i < batch.runs && !ended_; ++i) {
+        plan.seed = result_.tries;
+        HEDDLE_TRY(execute(plan));
+      }
+    }
+    result_.by_chance = result_.matched != CoreMatch::none;
+    return {};
+  }
+
   // Candidates of the passing run, and of each run that a preemption gave, by weight.
   Result<void> search() {
     struct Entry {
@@ -89,6 +112,7 @@ class Search {
       if (pool_ != nullptr) prepare(*entry.base, entry.candidate, open.empty() ? nullptr : open.top().base);
       const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
       if (run != nullptr) add(run, 0);
+      if (!in_order_ && !ended_ && result_.tries >= by_position_ + kBeforeHeld) HEDDLE_TRY(try_held());
       // What the core tells may mislead: after a while every second try is the baseline's next.
       if (in_order_ || ended_ || result_.tries < kAlone + by_position_) continue;
       if (baseline == nullptr) baseline = baseline_of_passing();
@@ -288,7 +312,11 @@ class Search {
   // Nothing: the schedule cannot be followed.
   Result<std::optional<Execution>> execute(const Schedule& prefix, Lenience lenience,
                                            std::optional<TryPool::Key> prepared = std::nullopt) {
-    const ExecutionPlan plan = plan_of(&prefix, lenience);
+    return execute(plan_of(&prefix, lenience), prepared);
+  }
+
+  Result<std::optional<Execution>> execute(const ExecutionPlan& plan,
+                                           std::optional<TryPool::Key> prepared = std::nullopt) {
     Execution execution = pool_ != nullptr && prepared && pool_->knows(*prepared)
                               ? HEDDLE_TRY(pool_->take(*prepared))
                               : HEDDLE_TRY(executor_.execute(plan));
@@ -328,6 +356,23 @@ class Search {
         }
       });
     return *timed_;
+  }
+
+  // Of a hang, once: whoever comes to where a thread of the core waits is held there as long as others can go
+  // on. How often threads had been there before, and who did what, need not be known.
+  Result<void> try_held() {
+    if (!core_.hangs() || std::exchange(held_, true)) return {};
+    ExecutionPlan plan = plan_of(nullptr, Lenience::never);
+    std::set<uint32_t> sites;
+    for (const CoreIndex& index : core_.indexes)
+      if (!index.index.frames.empty() && index.index.frames.back().at)
+        sites.insert(index.index.frames.back().at->value);
+    plan.held.assign(sites.begin(), sites.end());
+    for (const bool youngest_first : {false, true}) {
+      plan.youngest_first = youngest_first;
+      if (!ended_) HEDDLE_TRY(execute(plan));
+    }
+    return {};
   }
 
   // All threads to where the core has them, the failing one last. In which order those that were stopped and
@@ -395,7 +440,8 @@ class Search {
   static constexpr uint64_t kMostWeight = uint64_t{1} << 32;
   static constexpr uint64_t kNextDepth = uint64_t{1} << 60, kNextRun = uint64_t{1} << 24;
   static constexpr uint64_t kAll = uint64_t{1} << 40;
-  static constexpr uint64_t kAlone = 10, kBaselineWeight = 64, kMoreTries = 20;
+  static constexpr uint64_t kBeforeHeld = 2, kAlone = 10, kBaselineWeight = 64, kMoreTries = 20;
+  static constexpr uint64_t kLeastByChance = 1000;
   static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
 
   const CoreCase& core_;
@@ -410,6 +456,7 @@ class Search {
   bool in_order_ = false;                        // the present phase: in the order of the run, or by weight
   std::set<std::pair<size_t, uint32_t>> tried_;  // alone
   std::optional<bool> timed_;
+  bool held_ = false;               // threads were held where those of the core wait
   uint64_t by_position_ = 0;        // tries that brought threads to where the core has them
   uint64_t bases_ = 0;              // runs that were looked at so far
   uint64_t last_try_ = UINT64_MAX;  // of those that may find something better than what resembles the failure

@@ -6,7 +6,8 @@
 // product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption is looked
 // for in the run that the first one gave. A thread in a timed wait is let go on by the end of its time. From
 // the tenth of these tries on, every second one is the next of the baseline: a core that misleads costs about
-// twice as much as none. When all is tried, all pairs of points of the run follow in its order.
+// twice as much as none. When all is tried, all pairs of points of the run follow in its order, then runs by
+// the strategies of hunt.
 //
 // With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
 // stays the same.
@@ -42,6 +43,7 @@ struct CoreSearchResult {
   uint64_t tries = 0;       // controlled runs that were made to look for the failure
   uint64_t candidates = 0;  // points for preemptions
   CoreMatch matched = CoreMatch::none;
+  bool by_chance = false;  // found by a strategy of hunt, when all combinations had been tried
   Execution last;       // found: the failing run
   uint64_t events = 0;  // of all tries
   uint64_t prefix_events =

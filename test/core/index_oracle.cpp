@@ -257,11 +257,22 @@ class Oracle {
     return instruction != nullptr && instruction->isTailCall();
   }
 
+  // Functions that a thread left by ending itself are unwound when its last functions run: destructors of its
+  // own data.
+  size_t unwound(const ProgramPath& path) const {
+    for (size_t i = 1; i < path.stack.size(); ++i)
+      if (const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(path.stack[i]))
+        if (const CallInfo info = classify_call(*call, effects_);
+            info.effects != nullptr && info.effects->sync == HEDDLE_SYNC_thread_exit)
+          return path.stack.size() - i;
+    return 0;
+  }
+
   void compare(const ProgramPath& path, const std::vector<OnlineFrame>& online,
                const ExecutionIndex& recovered) {
     size_t i = 0;
     std::string trouble;
-    for (size_t depth = 0; depth < online.size(); ++depth) {
+    for (size_t depth = unwound(path); depth < online.size(); ++depth) {
       const llvm::Instruction* at = path.stack[path.stack.size() - 1 - depth];
       if (i >= recovered.frames.size()) {
         trouble = "frames are missing";
