@@ -109,6 +109,8 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   if (given.count_outcomes) options.counted_states = UINT64_MAX;
   if (!given.algorithm.empty())
     options.algorithm = std::ranges::find(kAlgorithms, given.algorithm, &NamedAlgorithm::name)->algorithm;
+  else if (given.preemptions || given.depth)
+    options.algorithm = Algorithm::icb;  // misses nothing within the bound
   const bool has_engine = options.algorithm != Algorithm::trees && options.algorithm != Algorithm::dpor &&
                           options.algorithm != Algorithm::icb;
   if (!given.engine.empty() && !has_engine)
@@ -228,6 +230,7 @@ void add_check(VerbSet& verbs) {
                              "  heddle check --memory-model tso -- ./test   with store buffers, as on x86\n"
                              "  heddle check --find-all --time 5m -- ./test\n"
                              "  heddle check --predict -- ./large           what follows from single runs\n"
+                             "  heddle check --preemptions 2 -- ./large     all schedules with at most two\n"
                              "  heddle check --json -- ./test\n"
                              "  heddle check --jobs 8 --journal run.journal -- ./test\n"
                              "  heddle check --jobs 8 --resume run.journal -- ./test\n"
@@ -238,7 +241,8 @@ void add_check(VerbSet& verbs) {
   std::vector<std::string> names;
   for (const NamedAlgorithm& each : kAlgorithms) names.emplace_back(each.name);
   verb->add_option("--algorithm", options->algorithm,
-                   "trees (default), mcr, mcr-s, mcr-s+, se-mcr, icb or dpor: docs/check.md tells them apart")
+                   "trees (default), mcr, mcr-s, mcr-s+, se-mcr, icb (default with --preemptions or --depth) or dpor: "
+                   "docs/check.md tells them apart")
       ->check(CLI::IsMember(names));
   std::vector<std::string> engines;
   for (const NamedEngine& each : kEngines) engines.emplace_back(each.name);
