@@ -242,7 +242,7 @@ bool rt_fl_handlers_due(uint64_t counted); /* before an event; 1: it has been co
 void rt_fl_handlers_before_event(void);
 
 /* ---- system.c */
-extern int64_t rt_fl_known_pid; /* replay: what getpid() says */
+bool rt_fl_has_handler(int number); /* one that a replay runs where it ran, SIGABRT's not */
 void rt_fl_system_init(void);
 long rt_fl_system_call(long number, const long a[6]);
 

@@ -267,11 +267,31 @@ static long remap(const long a[6]) {
   return raw(SYS_mremap, b);
 }
 
-/* ---- signals to itself: the process id that the program knows is the recorded one */
-static long send_signal(const long a[6]) {
-  if (rt_fl.mode == FL_RECORD) return waiting(SYS_kill, a);
+/* ---- signals to itself. In a replay handlers run where they ran (handlers.c), whatever is sent: what is sent
+ * all the same would stay pending, if it is blocked, and end the program once it has no handler any more. What
+ * had none is sent again. Threads change that, so it is written down; what may end the process, before. */
+bool rt_fl_has_handler(int number) {
+  struct sigaction action;
+  if (number <= 0 || number == SIGABRT || sigaction(number, NULL, &action) != 0) return false;
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+static long record_kill(const long a[6]) {
+  const bool to_itself = a[0] == RT_SYS0(SYS_getpid) || a[0] == 0;
+  const bool again = to_itself && a[1] != 0 && !rt_fl_has_handler((int)a[1]);
+  rt_fl_note(SYS_kill, again, NULL, 0);
+  const long result = waiting(SYS_kill, a);
+  if (!again) rt_fl_note(SYS_kill, result, NULL, 0);
+  return result;
+}
+
+static long replay_kill(const long a[6]) {
+  const uint8_t* bytes;
+  uint64_t size;
+  const bool again = rt_fl_given(SYS_kill, &bytes, &size) != 0;
   rt_fl_begin_wait();
-  return a[0] == rt_fl_known_pid || a[0] == 0 ? RT_SYS2(SYS_kill, RT_SYS0(SYS_getpid), a[1]) : 0;
+  if (again) return RT_SYS2(SYS_kill, RT_SYS0(SYS_getpid), a[1]);
+  return (long)rt_fl_given(SYS_kill, &bytes, &size);
 }
 
 static long perform(long number, const long a[6]) {
@@ -281,7 +301,7 @@ static long perform(long number, const long a[6]) {
     case SYS_mremap:
       return remap(a);
     case SYS_kill:
-      return send_signal(a);
+      return rt_fl.mode == FL_RECORD ? record_kill(a) : replay_kill(a);
     case SYS_exit_group:
       if (rt_fl.mode == FL_REPLAY) rt_fl_wait_for_all();
       return raw(number, a);
