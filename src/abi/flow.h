@@ -106,6 +106,7 @@ enum heddle_flow_what {
   HEDDLE_FLOW_new_thread, /* result: its slot, or -error */
   HEDDLE_FLOW_signal,     /* a handler runs here; result: the signal; bytes: the handler's address, siginfo_t */
   HEDDLE_FLOW_told,       /* a value that was asked of nobody here: chance, time stamps, ids of children */
+  HEDDLE_FLOW_mapped,     /* what a call wrote into a mapped file; result: its address; bytes */
 };
 
 /* ---- what the runtime is to do. Baselines are other ways of recording, for comparison only. */

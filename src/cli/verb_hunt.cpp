@@ -247,7 +247,7 @@ void add_hunt(VerbSet& verbs) {
       "  heddle hunt --memory-model tso -- ./app     with store buffers, as on x86\n"
       "  heddle hunt --time 10m -o bug.heddle -- ./app\n"
       "  heddle hunt --strategy pct:3 --runs 5000 --seed 42 -- ./app\n"
-      "  heddle hunt --fail-exit-code nonzero -- ./app\n"
+      "  heddle hunt --fail-exit-code none -- ./app   exit codes do not matter\n"
       "Exit codes: 0 all runs were made and none failed, 10 failure, 12 a limit or Ctrl-C came first.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
   verb->add_option("--runs", options->runs, "How many runs at most (default 100000; no limit with --time)")

@@ -152,8 +152,6 @@ int rt_do_sched_getcpu(void) {
 }
 
 /* ---- ids: libc asks the kernel for itself, with all signals blocked, so the system calls do not trap */
-int64_t rt_fl_known_pid;
-
 static long id(long number) {
   const uint8_t* bytes;
   uint64_t size;
@@ -166,7 +164,7 @@ static long id(long number) {
 RT_FL_ENTRY(getpid);
 pid_t rt_do_getpid(void);
 pid_t rt_do_getpid(void) {
-  return (pid_t)(rt_fl_known_pid = id(SYS_getpid));
+  return (pid_t)id(SYS_getpid);
 }
 RT_FL_ENTRY(gettid);
 pid_t rt_do_gettid(void);
@@ -177,8 +175,9 @@ pid_t rt_do_gettid(void) {
 /* A signal to another thread comes when its handler runs there (handlers.c); one to itself before this returns.
  */
 static int send_to_itself(int number) {
+  const bool is_given = rt_fl.mode == FL_REPLAY && rt_fl_has_handler(number);
   rt_fl_begin_wait();
-  const int error = RT_FL_REAL(pthread_kill, pthread_self(), number);
+  const int error = is_given ? 0 : RT_FL_REAL(pthread_kill, pthread_self(), number);
   rt_fl_end_wait();
   rt_fl_run_handlers();
   return error;

@@ -239,6 +239,13 @@ void rt_fl_begin_object(const void* object) {
   begin_event();
 }
 
+void rt_fl_begin_write(const void* to, uint64_t size) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  rt_fl_local->range_count = 0;
+  add_range(to, size, true);
+  begin_event();
+}
+
 void rt_fl_end_event(void) {
   end_event();
 }

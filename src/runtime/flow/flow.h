@@ -175,6 +175,7 @@ void rt_fl_clear_event(void* at, uint64_t size);
 void rt_fl_copy_event(void* to, const void* from, uint64_t size);
 void rt_fl_free_event(void* block, uint64_t size, const void* link); /* the link is copied to its beginning */
 void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy into memory of the program */
+void rt_fl_begin_write(const void* to, uint64_t size);               /* an event that writes it, until rt_fl_end_event */
 
 /* ---- sections.c */
 void rt_fl_begin_section(const void* lock); /* it has been acquired; its event follows */
@@ -242,9 +243,16 @@ bool rt_fl_handlers_due(uint64_t counted); /* before an event; 1: it has been co
 void rt_fl_handlers_before_event(void);
 
 /* ---- system.c */
-extern int64_t rt_fl_known_pid; /* replay: what getpid() says */
+bool rt_fl_has_handler(int number); /* one that a replay runs where it ran, SIGABRT's not */
 void rt_fl_system_init(void);
 long rt_fl_system_call(long number, const long a[6]);
+
+/* ---- mappings.c */
+long rt_fl_mmap(const long a[6]);
+long rt_fl_mremap(const long a[6]);
+bool rt_fl_writes_mapped(long number, const long a[6]); /* recording: a call that writes into a mapped file */
+long rt_fl_write_mapped(long number, const long a[6]);
+void rt_fl_given_mapped(void); /* replay: what such a call wrote, if the next one is such */
 
 /* ---- children.c */
 void rt_fl_children_init(void);

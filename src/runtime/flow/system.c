@@ -168,6 +168,7 @@ static long record_call(long number, const long a[6]) {
     note_pieces(number, result, pieces, result > 0 ? 1 : 0);
     return result;
   }
+  if (rt_fl_writes_mapped(number, a)) return rt_fl_write_mapped(number, a);
   result = waiting(number, a);
   const uint32_t count = find_pieces(number, a, result, pieces);
   write_pieces(pieces, count, NULL);
@@ -185,6 +186,7 @@ static void show_output(long number, const long a[6], long result) {
 /* The result stands behind the events of its pieces: so look before them. */
 static long replay_call(long number, const long a[6]) {
   rt_fl_begin_wait();
+  rt_fl_given_mapped();
   const uint8_t* bytes = NULL;
   int64_t result = rt_fl_peek((uint32_t)number, &bytes);
   struct piece pieces[PIECES];
@@ -206,82 +208,41 @@ static long replay_call(long number, const long a[6]) {
   return result;
 }
 
-/* ---- mappings: performed in both, at the same addresses */
-static void name_of_file(long fd, char path[RT_PATH_SIZE]) {
-  char link[40] = "/proc/self/fd/";
-  char digits[20];
-  int count = 0;
-  do digits[count++] = (char)('0' + fd % 10);
-  while ((fd /= 10) != 0);
-  char* to = link + strlen(link);
-  while (count > 0) *to++ = digits[--count];
-  *to = 0;
-  const long length = RT_SYS3(SYS_readlink, link, path, RT_PATH_SIZE - 1);
-  path[length > 0 ? length : 0] = 0;
+/* ---- signals to itself. In a replay handlers run where they ran (handlers.c), whatever is sent: what is sent
+ * all the same would stay pending, if it is blocked, and end the program once it has no handler any more. What
+ * had none is sent again. Threads change that, so it is written down; what may end the process, before. */
+bool rt_fl_has_handler(int number) {
+  struct sigaction action;
+  if (number <= 0 || number == SIGABRT || sigaction(number, NULL, &action) != 0) return false;
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
-static long record_mmap(const long a[6]) {
-  long b[6];
-  memcpy(b, a, sizeof b);
-  if (a[0] == 0 && (a[3] & MAP_FIXED) == 0) {
-    const uint64_t place = rt_fl_place((uint64_t)a[1]);
-    if (place != 0) {
-      b[0] = (long)place;
-      b[3] |= MAP_FIXED;
-    }
-  }
-  const long result = raw(SYS_mmap, b);
-  char path[RT_PATH_SIZE];
-  path[0] = 0;
-  if ((a[3] & MAP_ANONYMOUS) == 0 && a[4] >= 0) name_of_file(a[4], path);
-  rt_fl_note(SYS_mmap, result, path, strlen(path) + 1);
+static long record_kill(const long a[6]) {
+  const bool to_itself = a[0] == RT_SYS0(SYS_getpid) || a[0] == 0;
+  const bool again = to_itself && a[1] != 0 && !rt_fl_has_handler((int)a[1]);
+  rt_fl_note(SYS_kill, again, NULL, 0);
+  const long result = waiting(SYS_kill, a);
+  if (!again) rt_fl_note(SYS_kill, result, NULL, 0);
   return result;
 }
 
-static long replay_mmap(const long a[6]) {
+static long replay_kill(const long a[6]) {
   const uint8_t* bytes;
   uint64_t size;
-  const long result = (long)rt_fl_given(SYS_mmap, &bytes, &size);
-  if (result < 0 && result > -4096) return result;
-  if (a[0] == 0 && (a[3] & MAP_FIXED) == 0) rt_fl_place((uint64_t)a[1]);
-  long fd = -1;
-  long flags = (a[3] & ~(MAP_SHARED | MAP_SHARED_VALIDATE)) | MAP_PRIVATE | MAP_FIXED;
-  if (bytes[0] != 0) fd = RT_SYS4(SYS_openat, AT_FDCWD, bytes, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) flags |= MAP_ANONYMOUS;
-  const long done = RT_SYS6(SYS_mmap, result, a[1], a[2], flags, fd < 0 ? -1 : fd, fd < 0 ? 0 : a[5]);
-  if (fd >= 0) RT_SYS1(SYS_close, fd);
-  if (done != result) rt_fl_diverged("a mapping cannot be made where it was", result, done);
-  return result;
-}
-
-static long remap(const long a[6]) {
-  long b[6];
-  memcpy(b, a, sizeof b);
-  if ((a[3] & MREMAP_MAYMOVE) != 0 && (a[3] & MREMAP_FIXED) == 0 && a[2] > a[1]) {
-    const uint64_t place = rt_fl_place((uint64_t)a[2]);
-    if (place != 0) {
-      b[3] |= MREMAP_FIXED;
-      b[4] = (long)place;
-    }
-  }
-  return raw(SYS_mremap, b);
-}
-
-/* ---- signals to itself: the process id that the program knows is the recorded one */
-static long send_signal(const long a[6]) {
-  if (rt_fl.mode == FL_RECORD) return waiting(SYS_kill, a);
+  const bool again = rt_fl_given(SYS_kill, &bytes, &size) != 0;
   rt_fl_begin_wait();
-  return a[0] == rt_fl_known_pid || a[0] == 0 ? RT_SYS2(SYS_kill, RT_SYS0(SYS_getpid), a[1]) : 0;
+  if (again) return RT_SYS2(SYS_kill, RT_SYS0(SYS_getpid), a[1]);
+  return (long)rt_fl_given(SYS_kill, &bytes, &size);
 }
 
 static long perform(long number, const long a[6]) {
   switch (number) {
     case SYS_mmap:
-      return rt_fl.mode == FL_RECORD ? record_mmap(a) : replay_mmap(a);
+      return rt_fl_mmap(a);
     case SYS_mremap:
-      return remap(a);
+      return rt_fl_mremap(a);
     case SYS_kill:
-      return send_signal(a);
+      return rt_fl.mode == FL_RECORD ? record_kill(a) : replay_kill(a);
     case SYS_exit_group:
       if (rt_fl.mode == FL_REPLAY) rt_fl_wait_for_all();
       return raw(number, a);
