@@ -91,11 +91,11 @@ std::vector<std::string> assumptions(const ExploreResult& result, const ProgramE
     out.push_back(
         fmt::format("a loop that reads the same {} times in a row waits for other threads", kRoundsOfWaiting));
   if (result.progress.library_spins)
-    out.push_back(
-        fmt::format("the C++ library, which spins before it waits, does so {} times in vain or to the end",
-                    kRoundsOfSpinning));
+    out.push_back("the C++ library, which spins before it waits, does so to the end or not at all");
   if (result.progress.library_retries)
     out.push_back("the C++ library, which gives locks back and tries again (std::lock), does so however often");
+  if (result.progress.stream_formats)
+    out.push_back("width, fill and flags of a stream that several threads use matter to its output only");
   if (!executor.renewal_reason().empty())
     out.push_back(
         fmt::format("calls of the system have no effect on other threads ({})", executor.renewal_reason()));
@@ -161,7 +161,10 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   HEDDLE_TRY(check_output(given.output));
   HEDDLE_TRY(check_report_folder(given.report));
   options.output_sites = output_calls(setup.program->program());
-  options.library_sites = library_code(setup.program->program());
+  LibraryCode library = library_code(setup.program->program());
+  options.library_sites = std::move(library.all);
+  options.retry_sites = std::move(library.tries_locks_again);
+  options.format_sites = std::move(library.formats);
   options.own_sites = single_threaded_reads(setup.program->program());
   const Assertions assertions(setup.program->program());
   options.assertions = &assertions;

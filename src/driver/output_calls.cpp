@@ -21,6 +21,25 @@ constexpr std::array<std::string_view, 6> kPrefixes = {"_ZNSolsE",    "_ZNSo3put
                                                        "_ZNSo5flush", "_ZNSo9_M_insert", "_ZStls"};
 constexpr std::array<std::string_view, 3> kTemplates = {"_ZSt16__ostream_insert", "_ZSt4endl", "_ZSt5flush"};
 
+// std::lock and what it is made of.
+constexpr std::array<std::string_view, 3> kLocks = {"_ZSt4lockI", "_ZNSt6__detail11__lock_impl",
+                                                    "_ZNSt6__detail15__try_lock_impl"};
+// Of ios_base: width(), precision(), flags(), setf(), unsetf(), and what they change flags by; of basic_ios:
+// fill(), widen(); of ctype, which remembers characters that were widened.
+constexpr std::array<std::string_view, 13> kFormats = {"_ZNSt8ios_base5width",
+                                                       "_ZNKSt8ios_base5width",
+                                                       "_ZNSt8ios_base9precision",
+                                                       "_ZNKSt8ios_base9precision",
+                                                       "_ZNSt8ios_base5flags",
+                                                       "_ZNKSt8ios_base5flags",
+                                                       "_ZNSt8ios_base4setf",
+                                                       "_ZNSt8ios_base6unsetf",
+                                                       "_ZStoRRSt13_Ios_Fmtflags",
+                                                       "_ZStaNRSt13_Ios_Fmtflags",
+                                                       "_ZNSt9basic_iosIcSt11char_traitsIcEE4fill",
+                                                       "_ZNKSt9basic_iosIcSt11char_traitsIcEE4fill",
+                                                       "_ZNKSt5ctypeIcE5widen"};
+
 bool puts_out(std::string_view name) {
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
   if (std::ranges::any_of(kPrefixes, begins) || std::ranges::any_of(kTemplates, begins)) return true;
@@ -45,12 +64,19 @@ std::unordered_set<uint32_t> output_calls(const Program& program) {
   return out;
 }
 
-std::unordered_set<uint32_t> library_code(const Program& program) {
-  std::unordered_set<uint32_t> out;
+LibraryCode library_code(const Program& program) {
+  LibraryCode out;
+  bool has_lock = false;
   for (uint32_t i = 0; i < program.instruction_count(); ++i) {
     const llvm::DebugLoc& at = program.instruction(InstructionId(i)).getDebugLoc();
-    if (at && at->getFilename().contains("/include/") && at->getFilename().contains("/c++/")) out.insert(i);
+    if (!at || !at->getFilename().contains("/include/") || !at->getFilename().contains("/c++/")) continue;
+    out.all.insert(i);
+    const llvm::StringRef name = at->getScope()->getSubprogram()->getLinkageName();
+    const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+    has_lock |= std::ranges::any_of(kLocks, begins);
+    if (std::ranges::any_of(kFormats, begins)) out.formats.insert(i);
   }
+  if (has_lock) out.tries_locks_again = out.all;
   return out;
 }
 

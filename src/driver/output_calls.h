@@ -11,8 +11,16 @@ namespace heddle {
 
 // By their numbers (InstructionId).
 std::unordered_set<uint32_t> output_calls(const Program& program);
+
 // Instructions that come from headers of the C++ library.
-std::unordered_set<uint32_t> library_code(const Program& program);
+struct LibraryCode {
+  std::unordered_set<uint32_t> all;
+  // What std::lock may be made of: everything where it is in the program, for its locks are taken by functions
+  // that others may use too.
+  std::unordered_set<uint32_t> tries_locks_again;
+  std::unordered_set<uint32_t> formats;  // set or ask for width, precision, fill or flags of a stream
+};
+LibraryCode library_code(const Program& program);
 
 // Reads of __libc_single_threaded, which the C library changes when the first thread is created: what a thread
 // sees of it follows from what it has done.

@@ -98,7 +98,8 @@ NodeId Behaviour::begin_of_retry(NodeId from, const Edge& last) const {
   };
   const auto is_lock = [&](const Step& step) {
     const Operation& operation = nodes_[step.before].operation;
-    if (!operation.is_sync() || library_ == nullptr || !library_->contains(operation.site)) return false;
+    if (!operation.is_sync() || retry_sites_ == nullptr || !retry_sites_->contains(operation.site))
+      return false;
     return operation.sync() == HEDDLE_SYNC_mutex_trylock ||
            (step.input == 0 &&
             (operation.sync() == HEDDLE_SYNC_mutex_lock || operation.sync() == HEDDLE_SYNC_mutex_unlock ||
@@ -301,7 +302,8 @@ void Behaviour::note_uses(NodeId at, bool is_new) {
       continue;
     }
     if (own_.contains(use.resource)) continue;
-    note_use(thread, use.resource * kBytesOfResource, 1);  // pending operations are not noted before
+    note_use(thread, use.resource * kBytesOfResource, 1,
+             nodes_[at].operation.site);  // pending operations are not noted before
     Words& word = words_.at(use.resource);
     if (word.thread == thread)
       word.uses.emplace_back(at, use.writes);
@@ -310,17 +312,27 @@ void Behaviour::note_uses(NodeId at, bool is_new) {
   }
 }
 
-void Behaviour::note_use(uint32_t thread, uint64_t address, uint64_t size) {
+void Behaviour::note_use(uint32_t thread, uint64_t address, uint64_t size, uint32_t site) {
   const uint64_t first = resource_of_memory(address), last = resource_of_memory(address + size - 1);
+  const bool is_format = format_sites_ != nullptr && format_sites_->contains(site);
+  for (uint64_t resource = first; resource <= last && !is_format; ++resource)
+    mixed_formats_ |= formats_.contains(resource);
   if (own_.contains(first)) return;
   for (uint64_t resource = first; resource <= last; ++resource) {
     const uint64_t neighbour = resource ^ 1;  // in its word
-    words_.try_emplace(resource, Words{.thread = thread}).first->second.joined |=
-        neighbour >= first && neighbour <= last;
+    Words& word = words_.try_emplace(resource, Words{.thread = thread}).first->second;
+    word.joined |= neighbour >= first && neighbour <= last;
+    word.only_format &= is_format;
   }
   for (uint64_t resource = first; resource <= last; ++resource) {
     const Words& word = words_.at(resource);
-    if (word.thread != thread || (word.joined && words_.at(resource ^ 1).thread != thread)) share(resource);
+    if (word.thread == thread && (!word.joined || words_.at(resource ^ 1).thread == thread)) continue;
+    if (word.only_format) {
+      own_.insert(resource);
+      formats_.insert(resource);
+    } else {
+      share(resource);
+    }
   }
 }
 

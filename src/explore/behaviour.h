@@ -146,10 +146,13 @@ class Behaviour {
 
   // std::lock takes a lock, tries the others, gives it back and begins anew, without end if others do the same.
   // After two rounds that are the same and leave nothing behind, the thread is where it was before the second
-  // of them: an edge leads back. Only for code of the C++ library (these sites): loops of one's own might
-  // count.
-  void set_library(const std::unordered_set<uint32_t>* sites) { library_ = sites; }
+  // of them: an edge leads back. Only for code of the C++ library, where it has std::lock (these sites): loops
+  // of one's own might count.
+  void set_retries(const std::unordered_set<uint32_t>* sites) { retry_sites_ = sites; }
   bool has_retries() const { return !retries_.empty(); }
+
+  void set_library(const std::unordered_set<uint32_t>* sites) { library_ = sites; }
+  bool is_library(uint32_t site) const { return library_ != nullptr && library_->contains(site); }
 
   // Grows whenever something is learned that choices were made without: `future` of a node that was there
   // before, a failure.
@@ -162,9 +165,17 @@ class Behaviour {
   bool is_private(uint64_t address) const;
   // Many threads use it, and yet what each of them reads follows from its own history (__libc_single_threaded).
   void note_own(uint64_t address) { own_.insert(resource_of_memory(address)); }
+  // Width, precision, fill and flags of a stream are set by code of the C++ library's headers (these sites),
+  // and used and changed by code of the library that is not seen. Where several threads use one stream, its
+  // format is taken to matter to nothing but what is put out: it is as memory of which each thread has its own.
+  // Memory that is also used otherwise is not (its addresses had another life): has_mixed_formats().
+  void set_formats(const std::unordered_set<uint32_t>* sites) { format_sites_ = sites; }
+  bool is_format(uint64_t address) const { return formats_.contains(resource_of_memory(address)); }
+  bool has_formats() const { return !formats_.empty(); }
+  bool has_mixed_formats() const { return mixed_formats_; }
   // A thread uses the memory. To be called for all of a run before any of it is added. What is used by one
   // access is all private or all shared, within a word.
-  void note_use(uint32_t thread, uint64_t address, uint64_t size);
+  void note_use(uint32_t thread, uint64_t address, uint64_t size, uint32_t site);
   uint64_t shared() const { return shared_; }  // how much is no longer private
   // All that the operation uses together with others.
   void uses(const Node& node, std::vector<Use>& out) const;
@@ -176,6 +187,7 @@ class Behaviour {
   struct Words {
     uint32_t thread = kShared;                  // the only one that used it
     bool joined = false;                        // with its neighbour in the word: used together by somebody
+    bool only_format = true;                    // all uses are at format_sites_
     std::vector<std::pair<NodeId, bool>> uses;  // by it; whether they write
   };
 
@@ -200,9 +212,11 @@ class Behaviour {
   std::vector<ThreadName> names_;
   std::unordered_map<ThreadName, uint32_t> numbers_;
   std::unordered_map<uint64_t, Words> words_;  // by resource
-  std::unordered_set<uint64_t> own_;           // note_own(): by resource
-  std::vector<Round> waits_;                   // of loops that wait
-  const std::unordered_set<uint32_t>* library_ = nullptr;
+  std::unordered_set<uint64_t> own_;           // note_own(), formats_: by resource
+  std::unordered_set<uint64_t> formats_;       // of streams that several threads use: by resource
+  bool mixed_formats_ = false;
+  std::vector<Round> waits_;  // of loops that wait
+  const std::unordered_set<uint32_t>*library_ = nullptr, *retry_sites_ = nullptr, *format_sites_ = nullptr;
   std::unordered_map<NodeId, std::vector<NodeId>> retries_;  // from where edges lead back to a node
   uint64_t changes_ = 0, shared_ = 0;
   // Main ends by pthread_exit: then who is the last to end is the one who ends the process. Or who holds a

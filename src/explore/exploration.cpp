@@ -17,6 +17,8 @@ Exploration::Exploration(Executor& executor, const ExploreOptions& options,
       machine_(behaviour_, options.rules.memory_model, options.output_sites),
       start_(Clock::now()) {
   behaviour_.set_library(&options.library_sites);
+  behaviour_.set_retries(&options.retry_sites);
+  behaviour_.set_formats(&options.format_sites);
 }
 
 Result<ExploreResult> Exploration::run() {
@@ -37,6 +39,7 @@ Result<ExploreResult> Exploration::run() {
     if (!interrupted() && Clock::now() < enough)
       HEDDLE_TRY(find_stacks(race.schedule, race.first, race.second));
   result_.progress.library_retries = behaviour_.has_retries();
+  result_.progress.stream_formats = behaviour_.has_formats();
   return std::move(result_);
 }
 
@@ -251,7 +254,8 @@ std::string Exploration::learn(const Execution& run) {
     for (const heddle_event& each : *events)
       if (each.kind < HEDDLE_EVENT_sync && each.size != 0 && each.size <= kLargestAccess &&
           !(each.kind == HEDDLE_EVENT_call && each.order == HEDDLE_CALL_object))
-        behaviour_.note_use(numbers[each.thread], each.address, each.size);
+        behaviour_.note_use(numbers[each.thread], each.address, each.size, each.site);
+  if (behaviour_.has_mixed_formats()) return "the format of a stream in memory that is used otherwise, too";
   const std::vector<const heddle_event*> next = next_events(run);
   MachineState& state = last_.end = machine_.begin();
   size_t event = 0, data = 0;

@@ -61,6 +61,8 @@ struct ExploreOptions {
   bool find_all = false;                       // goes on behind the first failure
   std::unordered_set<uint32_t> output_sites;   // machine.h
   std::unordered_set<uint32_t> library_sites;  // code of the C++ library's headers
+  std::unordered_set<uint32_t> retry_sites;    // that which tries locks again: behaviour.h, set_retries
+  std::unordered_set<uint32_t> format_sites;   // that which sets the format of a stream: set_formats
   std::unordered_set<uint32_t> own_sites;      // reads whose results follow from the thread's history
   uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
   uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not trees, dpor
@@ -99,8 +101,9 @@ struct ExploreProgress {
   uint64_t replaced = 0;         // workers that died
   bool merged = false;           // not all outcomes are told apart: merged_histories.h
   bool awaits = false;           // loops were taken to wait for others: behaviour.h, kRoundsOfWaiting
-  bool library_retries = false;  // it gives locks back and tries again: behaviour.h, set_library
-  bool library_spins = false;    // the C++ library spun a number of times, which was cut short
+  bool library_retries = false;  // it gives locks back and tries again: behaviour.h, set_retries
+  bool library_spins = false;    // the C++ library spun before it waited: library_spin.h
+  bool stream_formats = false;   // threads set the format of the same stream: behaviour.h, set_formats
   std::chrono::milliseconds elapsed{};
 };
 

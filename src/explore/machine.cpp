@@ -123,15 +123,6 @@ bool OperationalMachine::is_newly_cancelled(const ThreadState& thread) const {
   return thread.cancelled && !behaviour_.was_cancelled(thread.node);
 }
 
-bool OperationalMachine::repeats(const MachineState& state, uint32_t thread) const {
-  if (is_newly_cancelled(state.threads[thread])) return false;
-  const Behaviour::Round round = behaviour_.steps_of_round(state.threads[thread].node);
-  return !round.empty() && round.front().first == behaviour_.node(state.threads[thread].node).operation &&
-         std::ranges::all_of(round, [&](const auto& step) {
-           return is_private(step.first) || comes_in_again(state, thread, step.first, step.second);
-         });
-}
-
 bool OperationalMachine::goes_round(const MachineState& state, uint32_t thread) const {
   if (is_newly_cancelled(state.threads[thread])) return false;
   const Behaviour::Round round = behaviour_.last_round(state.threads[thread].node);

@@ -4,9 +4,9 @@
 // Covered: accesses and library functions whose memory is known, the end of heap blocks; mutexes (normal,
 // recursive, error-checking, robust), spin locks, read-write locks, condition variables, barriers,
 // semaphores, futexes and what is built on them, sleeping, creation, joining and cancellation of threads,
-// once-only initialisation, keys, and what <heddle.h> offers to test harnesses. What is not is named, never guessed.
-// Every run that a behaviour is learned from is carried out here too (explorer.h): where the two differ, the
-// machine is not used. Its files:
+// once-only initialisation, keys, and what <heddle.h> offers to test harnesses. What is not is named, never
+// guessed. Every run that a behaviour is learned from is carried out here too (explorer.h): where the two
+// differ, the machine is not used. Its files:
 //
 //   machine.cpp           operations: what they need, what they do; fingerprints of states
 //   machine_memory.cpp    memory and store buffers
@@ -71,12 +71,12 @@ class ByAddress {
 
 struct SyncObject {
   uint64_t address = 0;
-  uint32_t kind = 0;    // of a mutex: 0 normal, 1 recursive, 2 error-checking; + 16 robust
-  uint32_t holder = 0;  // thread + 1; of a lock for writing, of once: who is at it
-  uint32_t count = 0;   // levels of a recursive mutex; readers; of a semaphore or barrier its count
+  uint32_t kind = 0;                // of a mutex: 0 normal, 1 recursive, 2 error-checking; + 16 robust
+  uint32_t holder = 0;              // thread + 1; of a lock for writing, of once: who is at it
+  uint32_t count = 0;               // levels of a recursive mutex; readers; of a semaphore or barrier its count
   uint32_t arrived = 0, round = 0;  // of a barrier; `arrived` of a lock that prefers writers: those who wait
-  bool done = false;     // once; of a robust mutex: nobody can have it any more
-  uint64_t history = 0;  // of an object that only a library understands: what was done to it
+  bool done = false;                // once; of a robust mutex: nobody can have it any more
+  uint64_t history = 0;             // of an object that only a library understands: what was done to it
   // Of a condition: threads that wait (thread + 1) and signals that woke nobody yet (0), in the order in which
   // they came (condition_state.h).
   std::vector<uint32_t> queue;
@@ -133,7 +133,6 @@ class OperationalMachine {
   bool goes_round(const MachineState& state, uint32_t thread) const;
   // It waits in a loop, as far as is known: it would go round, and nothing else.
   bool waits_in_loop(const MachineState& state, uint32_t thread) const;
-  bool repeats(const MachineState& state, uint32_t thread) const;  // the same for a loop that counts
   bool may_time_out(const MachineState& state, uint32_t thread) const;
   bool begins_alone(const MachineState& state, uint32_t thread) const;  // nobody else goes on after that
   bool holds_back(const Store& older, const Store& younger) const;      // of one thread
@@ -216,9 +215,9 @@ class OperationalMachine {
   Behaviour& behaviour_;
   MemoryModel model_;
   std::unordered_set<uint32_t> output_sites_;
-  ByAddress<Word> initial_;            // before anybody wrote
+  ByAddress<Word> initial_;                   // before anybody wrote
   std::unordered_set<uint64_t> done_before_;  // once-only initialisations of before the first event
-  std::optional<uint64_t> first_key_;  // that the program makes
+  std::optional<uint64_t> first_key_;         // that the program makes
 };
 
 constexpr uint64_t mask_of(uint64_t size) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <tuple>
 
 #include "explore/machine.h"
 #include "replay/failure.h"
@@ -269,6 +270,15 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
     if (!is_private(operation) && expected != edge.input)
       return fmt::format("the result of {} was {:#x}, and should have been {:#x}",
                          sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}), edge.input, expected.value_or(0));
+  }
+  // What a thread stored in memory of its own was looked at later, when a library may have used it otherwise (a
+  // frame that ended). What it finds in the format of a stream is whatever it is.
+  const bool is_own_write = operation.kind == HEDDLE_EVENT_write && behaviour_.is_private(operation.address);
+  if (is_own_write || behaviour_.is_format(operation.address)) {
+    const auto known =
+        std::ranges::find(behaviour_.node(at).edges, edge.cancelled, &Behaviour::Edge::cancelled);
+    if (known != behaviour_.node(at).edges.end())
+      std::tie(edge.input, edge.output) = std::tie(known->input, known->output);
   }
   const auto is_other = [&](const Behaviour::Edge& known) {
     return known.cancelled == edge.cancelled && known.input != edge.input;

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "explore/library_spin.h"
+
 namespace heddle {
 namespace {
 
@@ -47,6 +49,8 @@ uint32_t MergedHistories::group_of(NodeId at) {
       hasher.add(input);
     }
   }
+  if (const std::optional<uint64_t> value = library_spin(behaviour_, at))
+    hasher.add(hash_of({*value}).low);  // too
   const bool is_own = !operation.is_sync() && behaviour_.is_private(operation.address);
   Hash128 edges;  // a sum: in whichever order they were seen
   for (const Behaviour::Edge& edge : node.edges) {

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "explore/hash_set.h"
+#include "explore/library_spin.h"
 #include "explore/merged_histories.h"
 #include "explore/persistent_set.h"
 #include "explore/shared_hash_set.h"
@@ -101,7 +102,7 @@ class TreeSearch : public UnitSearch {
       HEDDLE_TRY(enter(*std::move(next)));
       std::vector<Action>& actions = stack_.back().actions;
       if (over() || is_stale() || actions.empty()) break;
-      if (!next_round_of_library(stack_.back().state)) actions = choice_.possible();
+      if (!next_of_library_spin(stack_.back().state)) actions = choice_.possible();
       std::swap(actions.front(), actions[random() % actions.size()]);
       next = HEDDLE_TRY(carry_out_next());
     }
@@ -351,7 +352,9 @@ class TreeSearch : public UnitSearch {
     }
     if (has_open_loop(here)) HEDDLE_TRY(look_at_loops(here, path()));
     if (over() || is_stale()) return {};
-    if (const std::optional<Action> next = next_round_of_library(here)) {
+    HEDDLE_TRY(look_at_spins(here));
+    if (over() || is_stale()) return {};
+    if (const std::optional<Action> next = next_of_library_spin(here)) {
       progress().library_spins = true;
       stack_.back().actions = {*next};
       return {};
@@ -429,16 +432,27 @@ class TreeSearch : public UnitSearch {
            other.address < one.address + one.size;
   }
 
-  // A loop of the C++ library that spins before it waits, and has gone round often enough: it goes on alone.
-  std::optional<Action> next_round_of_library(const MachineState& state) const {
+  // Threads that may have begun to spin in the library: it is seen when they go on to the end.
+  Result<void> look_at_spins(const MachineState& state) {
     for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
       const ThreadState& thread = state.threads[t];
-      if (!thread.there || thread.over) continue;
-      const Behaviour::Node& node = behaviour().node(thread.node);
-      if (node.waiting != Behaviour::Node::Waiting::no || !machine().is_enabled(state, t)) continue;
-      if (node.state == Behaviour::State::goes_on && !node.edges.empty() && node.rounds >= kRoundsOfSpinning &&
-          options().library_sites.contains(node.operation.site) && machine().repeats(state, t))
-        return Action{.thread = t};
+      if (!thread.there || thread.over || !machine().is_enabled(state, t)) continue;
+      const std::optional<uint64_t> value = library_read_again(behaviour(), thread.node);
+      if (!value || machine().next_input(state, t) != value || !spins_.insert(thread.node).second) continue;
+      HEDDLE_TRY(execute(path(), heddle::Step::run(ThreadIndex(t), kStepsOfLibrarySpin - 1)));
+      if (over() || is_stale()) break;
+    }
+    return {};
+  }
+
+  // Of a thread in the library that spins before it waits: it goes on alone.
+  std::optional<Action> next_of_library_spin(const MachineState& state) const {
+    for (uint32_t t = 0; t < state.threads.size() && !state.exited; ++t) {
+      const ThreadState& thread = state.threads[t];
+      if (!thread.there || thread.over || !machine().is_enabled(state, t)) continue;
+      const std::optional<uint64_t> value = library_spin(behaviour(), thread.node);
+      const bool reads = behaviour().node(thread.node).operation.kind == HEDDLE_EVENT_read;
+      if (value && (!reads || machine().next_input(state, t) == value)) return Action{.thread = t};
     }
     return std::nullopt;
   }
@@ -458,10 +472,11 @@ class TreeSearch : public UnitSearch {
   std::minstd_rand random_;
   uint64_t states_of_unit_ = UINT64_MAX;
   std::set<std::pair<uint32_t, uint32_t>>
-      tried_;                // places that may be in a race: an execution has shown or not
-  bool late_waits_ = false;  // a thread went on of which was learned then that it waits
-  bool learned_ = false;     // by somebody, something that needs another pass
-  uint64_t shared_ = 0;      // what was shared when the pass began
+      tried_;                         // places that may be in a race: an execution has shown or not
+  std::unordered_set<NodeId> spins_;  // look_at_spins() was there
+  bool late_waits_ = false;           // a thread went on of which was learned then that it waits
+  bool learned_ = false;              // by somebody, something that needs another pass
+  uint64_t shared_ = 0;               // what was shared when the pass began
 };
 
 }  // namespace

@@ -417,6 +417,8 @@ void rt_handlers_reset(void);
 void rt_failure_init(void);
 void rt_failure_thread_init(void); /* alternate stack of a kernel thread */
 _Noreturn void rt_standstill(void);
+/* first_use.c */
+void rt_first_uses(void);
 /* server.c */
 _Noreturn void rt_end_execution(void);
 _Noreturn void rt_last_thread_ended(void);

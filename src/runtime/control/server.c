@@ -263,6 +263,7 @@ void rt_early_start(void) {
 int main(int argc, char** argv, char** envp) {
   if (!rt.active) {
     rt_failure_init();
+    rt_first_uses();
     void* server = rt_fresh_stack(server_stack + SERVER_STACK, serve, NULL);
     rt_swap_to(&main_pointer, server, rt_main_slot()->thread_pointer);
   }
