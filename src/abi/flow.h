@@ -29,8 +29,11 @@
 #define HEDDLE_FLOW_SLOTS 1024
 #define HEDDLE_FLOW_NAME 256
 
-/* The word of a granule is at its address with this bit changed. */
+/* The word of a granule is at its address with this bit changed, and so many bytes further. Processors look for
+ * a line of their first cache by the lower bits of its address (AMD by 28 of them, with a guess; stores by 12):
+ * a granule and its word, which are used together, would be each other's worst neighbours. */
 #define HEDDLE_FLOW_SHADOW 0x200000000000ull
+#define HEDDLE_FLOW_ASIDE 0x55840
 /* Stack, mappings and heap of the thread with slot s lie from BASE + s * SLOT on. */
 #define HEDDLE_FLOW_BASE 0x100000000000ull
 #define HEDDLE_FLOW_SLOT_SIZE (1ull << 34)

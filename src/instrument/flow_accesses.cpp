@@ -308,7 +308,7 @@ class FlowFunction {
   };
   // The word of a granule, and whether the granule is written.
   struct Word {
-    llvm::Value* at;
+    llvm::Value* at;  // HEDDLE_FLOW_ASIDE bytes before it: instructions have that for nothing
     bool writes;
   };
   using Words = llvm::SmallVector<Word, 5>;
@@ -451,11 +451,17 @@ class FlowFunction {
     return builder.CreateLoad(builder.getInt32Ty(), field(builder, self, kTag), true);
   }
 
+  static llvm::Value* load_word(llvm::IRBuilder<>& builder, llvm::Type* type, const Word& word) {
+    return builder.CreateLoad(type, builder.CreateConstGEP1_64(builder.getInt8Ty(), word.at, HEDDLE_FLOW_ASIDE),
+                              true);
+  }
+
   // One granule by an instruction of its own: LLVM folds no load of what others change into a comparison.
   static llvm::Value* is_mine(llvm::IRBuilder<>& builder, const Word& word, llvm::Value* tag) {
     auto* type = llvm::FunctionType::get(builder.getInt8Ty(), {tag->getType(), builder.getPtrTy()}, false);
-    llvm::InlineAsm* compare = llvm::InlineAsm::get(
-        type, "cmpl $1, ($2)", "={@cce},r,r,~{dirflag},~{fpsr},~{flags}", /*hasSideEffects=*/true);
+    llvm::InlineAsm* compare =
+        llvm::InlineAsm::get(type, "cmpl $1, " + std::to_string(HEDDLE_FLOW_ASIDE) + "($2)",
+                             "={@cce},r,r,~{dirflag},~{fpsr},~{flags}", /*hasSideEffects=*/true);
     return builder.CreateICmpNE(builder.CreateCall(type, compare, {tag, word.at}), builder.getInt8(0));
   }
 
@@ -463,7 +469,7 @@ class FlowFunction {
     if (words.size() == 1) return is_mine(builder, words[0], tag);
     llvm::Value* other = nullptr;
     for (const Word& word : words) {
-      llvm::Value* half = builder.CreateLoad(builder.getInt32Ty(), word.at, true);
+      llvm::Value* half = load_word(builder, builder.getInt32Ty(), word);
       llvm::Value* differs = builder.CreateXor(half, tag);
       other = other == nullptr ? differs : builder.CreateOr(other, differs);
     }
@@ -484,7 +490,7 @@ class FlowFunction {
     llvm::Value* guard = builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kGuard), true);
     llvm::Value* all = nullptr;
     for (const Word& one : words) {
-      llvm::Value* word = builder.CreateLoad(builder.getInt64Ty(), one.at, true);
+      llvm::Value* word = load_word(builder, builder.getInt64Ty(), one);
       const auto part = [&](unsigned from, unsigned bits) {
         return builder.CreateAnd(builder.CreateLShr(word, from), builder.getInt64((uint64_t{1} << bits) - 1));
       };

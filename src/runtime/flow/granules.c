@@ -81,9 +81,8 @@ static struct rt_fl_run* find_run(const uint64_t* word, int64_t* step) {
   return run;
 }
 
-/* Shadows lie in blocks of this size. */
 static bool same_block(const uint64_t* a, const uint64_t* b) {
-  return ((uintptr_t)a ^ (uintptr_t)b) >> 20 == 0;
+  return ((uintptr_t)a ^ (uintptr_t)b) < FL_SHADOW_BLOCK;
 }
 
 /* In the same hands, and not yet contended soon. */

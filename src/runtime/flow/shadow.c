@@ -47,11 +47,13 @@ static const struct {
 };
 
 void rt_fl_shadow_init(void) {
+  _Static_assert(HEDDLE_FLOW_ASIDE <= FL_SHADOW_BLOCK, "words beyond the last block");
   for (size_t i = 0; i < sizeof shadows / sizeof shadows[0]; ++i) {
-    const long at = RT_SYS6(SYS_mmap, shadows[i].from, shadows[i].size, PROT_READ | PROT_WRITE,
+    const uint64_t size = shadows[i].size + FL_SHADOW_BLOCK;
+    const long at = RT_SYS6(SYS_mmap, shadows[i].from, size, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (at != (long)shadows[i].from) rt_no_memory();
-    RT_SYS3(SYS_madvise, at, shadows[i].size, MADV_DONTDUMP);
+    RT_SYS3(SYS_madvise, at, size, MADV_DONTDUMP);
   }
   if (RT_SYS3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) return;
   static const char text[] = "heddle: flow recording needs the system call membarrier (Linux 4.14)\n";

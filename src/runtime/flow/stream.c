@@ -30,6 +30,8 @@ static bool next_window(struct rt_fl_local* local) {
     local->file = -1;
     return false;
   }
+  /* There is nothing to read ahead. */
+  RT_SYS3(SYS_madvise, result, WINDOW, MADV_RANDOM);
   local->window = local->next = (uint8_t*)result;
   local->end = local->window + WINDOW;
   return true;

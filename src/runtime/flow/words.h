@@ -6,9 +6,10 @@
 
 #define OFTEN 6 /* so many changes of hands make a granule contended */
 #define FEW 16
+#define FL_SHADOW_BLOCK (1ull << 20) /* where a word of a shadow is, there is one in all of its block */
 
 static inline uint64_t* word_of(uint64_t address) {
-  return (uint64_t*)((address & ~7ull) ^ HEDDLE_FLOW_SHADOW);
+  return (uint64_t*)(((address & ~7ull) ^ HEDDLE_FLOW_SHADOW) + HEDDLE_FLOW_ASIDE);
 }
 static inline uint64_t kind_of(uint64_t word) {
   return word & ((1u << HEDDLE_FLOW_SLOT_AT) - 1);
@@ -81,7 +82,7 @@ static inline bool is_known(uint64_t word) { /* of kind read */
 }
 
 static inline uint64_t granule_of(const uint64_t* word) {
-  return ((uint64_t)(uintptr_t)word ^ HEDDLE_FLOW_SHADOW) / 8;
+  return (((uint64_t)(uintptr_t)word - HEDDLE_FLOW_ASIDE) ^ HEDDLE_FLOW_SHADOW) / 8;
 }
 
 static inline bool is_like(uint64_t word, uint64_t other) { /* apart from hands */
