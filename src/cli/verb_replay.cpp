@@ -4,9 +4,10 @@
 #include "cli/control_options.h"
 #include "cli/flow_text.h"
 #include "driver/gdb.h"
-#include "driver/recording_summary.h"
 #include "driver/replay.h"
 #include "recording/flow_log.h"
+#include "recording/pack.h"
+#include "recording/recording_info.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
@@ -62,7 +63,11 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   if (is_flow_recording(options.schedule))
     return replay_flow_recording(options.schedule, options.program.empty() ? "" : options.program.front(),
                                  options.times, common);
-  if (is_recording(options.schedule))
+  if (is_packed_recording(options.schedule))
+    return Error{.what = "this recording is packed",
+                 .where = options.schedule,
+                 .next = fmt::format("heddle unpack {}, then replay the folder", options.schedule)};
+  if (std::filesystem::exists(std::filesystem::path(options.schedule) / kRecordingFile))
     return Error{
         .what = "this recording has no order to replay",
         .where = options.schedule,
