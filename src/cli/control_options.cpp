@@ -25,17 +25,12 @@ Result<RunRules> ControlOptions::rules() const {
     if (!model) return bad_choice("--memory-model", memory_model, "sc, tso, pso");
     rules.memory_model = *model;
   }
-  const auto fail_at_all = [&rules] {
-    for (int i = 1; i < 256; ++i) rules.fail_at(static_cast<uint8_t>(i));
-  };
-  // As heddle record takes it: "no interleaving fails" must not be said of runs that ended with an error.
-  if (failing_codes.empty()) fail_at_all();
   for (const std::string& text : failing_codes) {
     uint8_t code = 0;
     const char* stop = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), stop, code);
     if (text == "nonzero") {
-      fail_at_all();
+      for (int i = 1; i < 256; ++i) rules.fail_at(static_cast<uint8_t>(i));
     } else if (error == std::errc() && end == stop) {
       rules.fail_at(code);
     } else if (text != "none") {
@@ -101,6 +96,8 @@ void add_rule_options(CLI::App& verb, ControlOptions& options) {
   verb.add_option("--env", options.environment,
                   "NAME=VALUE, or NAME to take it over: programs get a small standard environment otherwise")
       ->allow_extra_args(false);
+  // As heddle record takes it: "no interleaving fails" must not be said of runs that ended with an error.
+  options.failing_codes = {"nonzero"};
   verb.add_option("--fail-exit-code", options.failing_codes,
                   "An exit code that counts as a failure, 'nonzero' (default) or 'none'; may be repeated")
       ->allow_extra_args(false);

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/version.h"
+#include "cli/control_options.h"
 #include "cli/verb.h"
 #include "driver/gdb.h"
 
@@ -29,6 +30,27 @@ int launch(const char* spec_file) {
   const Error error = launch_for_gdb(spec_file);
   fmt::print(stderr, "heddle: {}\n", error.text());
   return static_cast<int>(error.exit);
+}
+
+// Who asked for JSON gets the error as JSON too, beside the text for people.
+int fail(const Error& error, bool json) {
+  fmt::print(stderr, "heddle: {}\n", error.text());
+  if (json)
+    print_json({{"verdict", "error"},
+                {"error",
+                 {{"what", error.what},
+                  {"where", error.where},
+                  {"why", error.why},
+                  {"next", error.next},
+                  {"exit_code", static_cast<int>(error.exit)}}}});
+  return static_cast<int>(error.exit);
+}
+
+// Of a command line that cannot be parsed; what stands behind "--" is the program's.
+bool asks_for_json(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i)
+    if (std::string_view(argv[i]) == "--json") return true;
+  return false;
 }
 
 int run(int argc, char** argv) {
@@ -54,22 +76,23 @@ int run(int argc, char** argv) {
   add_unpack(verbs);
   add_variant(verbs);
   add_doctor(verbs);
-  if (argc > 1 && argv[1][0] != '-' && !verbs.has(argv[1])) {
-    fmt::print(stderr, "heddle: there is no verb '{}'\n  next: heddle --help\n", argv[1]);
-    return static_cast<int>(ExitCode::usage);
-  }
+  const auto wrong_usage = [&](std::string what, const std::string& verb) {
+    return fail(
+        {.what = std::move(what), .next = fmt::format("heddle {}--help", verb), .exit = ExitCode::usage},
+        asks_for_json(argc, argv));
+  };
+  if (argc > 1 && argv[1][0] != '-' && !verbs.has(argv[1]))
+    return wrong_usage(fmt::format("there is no verb '{}'", argv[1]), "");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::string verb = argc > 1 && verbs.has(argv[1]) ? std::string(argv[1]) + " " : "";
-    fmt::print(stderr, "heddle: {}\n  next: heddle {}--help\n", error.what(), verb);
-    return static_cast<int>(ExitCode::usage);
+    return wrong_usage(error.what(), verb);
   }
   const Result<ExitCode> result = verbs.run();
   if (result) return static_cast<int>(*result);
-  fmt::print(stderr, "heddle: {}\n", result.error().text());
-  return static_cast<int>(result.error().exit);
+  return fail(result.error(), verbs.wants_json());
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ class VerbSet {
   // Runs the chosen verb.
   Result<ExitCode> run();
 
+  bool wants_json() const { return common_.json; }
+
  private:
   CLI::App& app_;
   CommonOptions common_;

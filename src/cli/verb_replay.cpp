@@ -6,6 +6,8 @@
 #include "driver/gdb.h"
 #include "driver/replay.h"
 #include "recording/flow_log.h"
+#include "recording/pack.h"
+#include "recording/recording_info.h"
 #include "replay/interrupt.h"
 
 namespace heddle {
@@ -61,6 +63,16 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   if (is_flow_recording(options.schedule))
     return replay_flow_recording(options.schedule, options.program.empty() ? "" : options.program.front(),
                                  options.times, common);
+  if (is_packed_recording(options.schedule))
+    return Error{.what = "this recording is packed",
+                 .where = options.schedule,
+                 .next = fmt::format("heddle unpack {}, then replay the folder", options.schedule)};
+  if (std::filesystem::exists(std::filesystem::path(options.schedule) / kRecordingFile))
+    return Error{
+        .what = "this recording has no order to replay",
+        .where = options.schedule,
+        .why = "only those made with record --mode flow have one",
+        .next = fmt::format("heddle reproduce {}  (computes one, and writes a schedule)", options.schedule)};
   const Schedule schedule = HEDDLE_TRY(load_schedule(options.schedule));
   if (options.program.size() > 1)
     return Error{.what = "replay takes the program alone: its arguments stand in the schedule",

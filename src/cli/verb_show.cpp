@@ -1,4 +1,4 @@
-// heddle show: any heddle file, readable. So far: programs, recordings and symbolic traces.
+// heddle show: any heddle file, readable.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -12,11 +12,14 @@
 #include "cli/recording_text.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
+#include "driver/control_setup.h"
 #include "driver/core_summary.h"
 #include "driver/program_summary.h"
 #include "driver/recording_summary.h"
 #include "driver/trace_summary.h"
 #include "recording/flow_log.h"
+#include "schedule/measures.h"
+#include "schedule/schedule_text.h"
 #include "trace/trace_file.h"
 #include "trace/trace_text.h"
 
@@ -79,6 +82,37 @@ Result<ExitCode> show_core(const Options& options, const CommonOptions& common) 
   return ExitCode::ok;
 }
 
+bool is_schedule(const std::string& file) {
+  std::string word;
+  std::ifstream stream(file, std::ios::binary);
+  return stream >> word && word == "heddle" && stream >> word && word == "schedule";
+}
+
+Result<ExitCode> show_schedule(const Options& options, const CommonOptions& common) {
+  const Schedule schedule = HEDDLE_TRY(load_schedule(options.file));
+  const ScheduleMeasures sizes = measure(schedule);
+  const ScheduleHeader& header = schedule.header;
+  if (common.json) {
+    Json steps = Json::array();
+    for (const Step& step : schedule.steps) steps.push_back(step_text(schedule, step));
+    print_json({{"program", header.program},
+                {"identity", header.identity},
+                {"command", header.command},
+                {"folder", header.folder},
+                {"memory_model", text_of(header.memory_model)},
+                {"failure", header.failure},
+                {"measures", measures_json(sizes)},
+                {"steps", std::move(steps)}});
+    return ExitCode::ok;
+  }
+  fmt::print("{}\n  a schedule of {}, {}\n  {} and {} of {}, {}\n  next: heddle replay {}\n", options.file,
+             header.program, header.failure.empty() ? "without a failure" : "failure " + header.failure,
+             counted(sizes.preemptions, "preemption"), counted(sizes.segments, "segment"),
+             counted(schedule.threads.size(), "thread"), counted(sizes.events, "event"), options.file);
+  if (!common.quiet) fmt::print("\n{}", schedule_text(schedule));
+  return ExitCode::ok;
+}
+
 Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
   if (CoreFile::is_core(options.file)) return show_core(options, common);
   if (is_recording(options.file))
@@ -89,6 +123,7 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
                  .where = options.file,
                  .next = "name a recording, or leave them out",
                  .exit = ExitCode::usage};
+  if (is_schedule(options.file)) return show_schedule(options, common);
   if (is_trace(options.file)) return show_trace(HEDDLE_TRY(load_trace(options.file)), common);
   const ProgramSummary summary = HEDDLE_TRY(summarise_program(options.file, options.effects));
   if (common.json)
@@ -102,19 +137,22 @@ Result<ExitCode> run_verb(const Options& options, const CommonOptions& common) {
 
 void add_show(VerbSet& verbs) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = verbs.add("show", "What heddle knows about a program, a recording, a trace or a core",
-                             "  heddle show ./app            summary with the first entries of each list\n"
-                             "  heddle show ./app --all      everything\n"
-                             "  heddle show ./app --json     everything, as data\n"
-                             "  heddle show app.rec          a recording, as folder or packed\n"
-                             "  heddle show app.rec --paths --thread 0.1 --limit 200\n"
-                             "                               where this thread went, its last 200 lines\n"
-                             "  heddle show app.rec --trace -o app.trace\n"
-                             "                               its symbolic trace, kept in a file\n"
-                             "  heddle show app.trace        shared accesses and what must hold of them\n"
-                             "  heddle show core             a core file: signal, threads, stacks",
-                             [options](const CommonOptions& common) { return run_verb(*options, common); });
-  verb->add_option("FILE", options->file, "A program built with heddle cc, a recording, a trace, or a core")
+  CLI::App* verb =
+      verbs.add("show", "What heddle knows about a program, a recording, a schedule, a trace or a core",
+                "  heddle show ./app            summary with the first entries of each list\n"
+                "  heddle show ./app --all      everything\n"
+                "  heddle show ./app --json     everything, as data\n"
+                "  heddle show app.rec          a recording, as folder or packed\n"
+                "  heddle show app.rec --paths --thread 0.1 --limit 200\n"
+                "                               where this thread went, its last 200 lines\n"
+                "  heddle show app.rec --trace -o app.trace\n"
+                "                               its symbolic trace, kept in a file\n"
+                "  heddle show app.heddle       a schedule: who runs when, and what fails\n"
+                "  heddle show app.trace        shared accesses and what must hold of them\n"
+                "  heddle show core             a core file: signal, threads, stacks",
+                [options](const CommonOptions& common) { return run_verb(*options, common); });
+  verb->add_option("FILE", options->file,
+                   "A program built with heddle cc, a recording, a schedule, a trace, or a core")
       ->required();
   verb->add_flag("--all", options->all, "Whole lists instead of their first entries");
   verb->add_option("--effects", options->effects, "Programs: more effects tables (see docs/effects.md)");

@@ -160,7 +160,7 @@ void add_solve(VerbSet& verbs) {
       "  heddle solve --engine search app.trace        with the fewest preemptions\n"
       "  heddle solve --smt-lib app.smt2 app.trace     the formula too, for any SMT solver\n"
       "  heddle solve --preemptions 1 app.trace        only orders with at most one\n"
-      "Exit codes: 0 an order was found, 11 there is none under the memory model , 12 "
+      "Exit codes: 0 an order was found, 11 there is none under the memory model, 12 "
       "undecided.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
   add_solve_options(*verb, options->solve);

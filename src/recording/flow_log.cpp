@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/files.h"
 #include "recording/flow_links.h"
@@ -141,6 +143,22 @@ Result<std::vector<FlowThread>> read_flow_logs(const fs::path& folder) {
       return Error{.what = "two threads of the recording have the same number", .where = folder};
   resolve_links(threads);
   return threads;
+}
+
+std::vector<std::string> flow_logs_cut_short(const fs::path& folder) {
+  std::vector<std::string> reasons;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / kThreadsFolder, ignored)) {
+    if (entry.path().extension() != ".flow") continue;
+    heddle_flow_thread head{};
+    std::ifstream stream(entry.path(), std::ios::binary);
+    if (stream.read(reinterpret_cast<char*>(&head), sizeof head) && head.stop == 0) continue;
+    reasons.push_back(fmt::format(
+        "the order of thread {} is not kept as a whole, so a replay does not come to its end: {}",
+        entry.path().stem().string(), std::strerror(head.stop != 0 ? static_cast<int>(head.stop) : ENOSPC)));
+  }
+  std::sort(reasons.begin(), reasons.end());
+  return reasons;
 }
 
 }  // namespace heddle

@@ -55,5 +55,7 @@ bool is_flow_recording(const std::filesystem::path& folder);
 Result<FlowThread> read_flow_log(const std::filesystem::path& file);
 // Of a recording's folder, in order of slots.
 Result<std::vector<FlowThread>> read_flow_logs(const std::filesystem::path& folder);
+// Why logs of the folder end early, a line for each: the disk was full. Reads their first pages only.
+std::vector<std::string> flow_logs_cut_short(const std::filesystem::path& folder);
 
 }  // namespace heddle

@@ -8,32 +8,45 @@
 #include "runtime/flow/flow.h"
 
 #define WINDOW (1ull << 20)
+#define PART (64ull << 10) /* of a window: what is allocated at a time */
 #define MUCH (16ull << 10)
 
 static bool failed(long result) {
   return result < 0 && result > -4096;
 }
 
-static bool next_window(struct rt_fl_local* local) {
-  if (local->file < 0) return false;
+/* The stream ends here, and says why. */
+static bool stop(struct rt_fl_local* local, long error) {
+  heddle_flow_self->stop = (uint32_t)-error;
+  local->window = local->next = local->end = NULL;
+  local->file = -1;
+  return false;
+}
+
+static long next_window(struct rt_fl_local* local) {
   if (local->window != NULL) {
     RT_SYS2(SYS_munmap, local->window, WINDOW);
     local->window_at += WINDOW;
   }
   const uint64_t at = HEDDLE_FLOW_PAGE + local->window_at;
-  long result = RT_SYS2(SYS_ftruncate, local->file, at + WINDOW);
-  if (!failed(result))
-    result = RT_SYS6(SYS_mmap, NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, local->file, at);
-  if (failed(result)) {
-    heddle_flow_self->stop = (uint32_t)-result;
-    local->window = local->next = local->end = NULL;
-    local->file = -1;
-    return false;
-  }
-  /* There is nothing to read ahead. */
-  RT_SYS3(SYS_madvise, result, WINDOW, MADV_RANDOM);
-  local->window = local->next = (uint8_t*)result;
-  local->end = local->window + WINDOW;
+  const long result =
+      RT_SYS6(SYS_mmap, NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, local->file, at); /* beyond its end */
+  if (failed(result)) return result;
+  RT_SYS3(SYS_madvise, result, WINDOW, MADV_RANDOM); /* there is nothing to read ahead */
+  local->window = local->next = local->end = (uint8_t*)result;
+  return 0;
+}
+
+/* More room at local->end. Where the disk is full a store would be a fault: so ask before. */
+static bool next_part(struct rt_fl_local* local) {
+  if (local->file < 0) return false;
+  long result = 0;
+  if (local->window == NULL || local->end == local->window + WINDOW) result = next_window(local);
+  if (failed(result)) return stop(local, result);
+  const uint64_t used = local->window_at + (uint64_t)(local->end - local->window);
+  result = rt_allocate(local->file, HEDDLE_FLOW_PAGE + used, PART);
+  if (failed(result)) return stop(local, result);
+  local->end += PART;
   return true;
 }
 
@@ -49,7 +62,7 @@ bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread
   if (!failed(moved)) {
     RT_SYS1(SYS_close, fd);
     local->file = (int)moved;
-    result = RT_SYS2(SYS_ftruncate, moved, HEDDLE_FLOW_PAGE);
+    result = rt_allocate((int)moved, 0, HEDDLE_FLOW_PAGE);
   }
   if (!failed(result))
     result = RT_SYS6(SYS_mmap, NULL, HEDDLE_FLOW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, local->file, 0);
@@ -74,7 +87,7 @@ void rt_fl_append(const void* data, uint64_t size) {
   struct rt_fl_local* const local = rt_fl_local;
   const uint8_t* from = data;
   while (size > 0) {
-    if (local->next == local->end && !next_window(local)) return;
+    if (local->next == local->end && !next_part(local)) return;
     uint64_t piece = (uint64_t)(local->end - local->next);
     if (piece > size) piece = size;
     /* The kernel fills pages faster than we do by touching them. */
