@@ -124,8 +124,13 @@ class MergedHistories;
 class OperationalMachine {
  public:
   // `output_sites`: calls that put something out, and whose effect on the stream nobody can tell.
-  OperationalMachine(Behaviour& behaviour, MemoryModel model, std::unordered_set<uint32_t> output_sites = {})
-      : behaviour_(behaviour), model_(model), output_sites_(std::move(output_sites)) {}
+  // `undefined_sites`: reads that may be of memory that was never written, and make no use of it then.
+  OperationalMachine(Behaviour& behaviour, MemoryModel model, std::unordered_set<uint32_t> output_sites = {},
+                     std::unordered_set<uint32_t> undefined_sites = {})
+      : behaviour_(behaviour),
+        model_(model),
+        output_sites_(std::move(output_sites)),
+        undefined_sites_(std::move(undefined_sites)) {}
 
   MachineState begin() const;
 
@@ -221,7 +226,7 @@ class OperationalMachine {
 
   Behaviour& behaviour_;
   MemoryModel model_;
-  std::unordered_set<uint32_t> output_sites_;
+  std::unordered_set<uint32_t> output_sites_, undefined_sites_;
   ByAddress<Word> initial_;                   // before anybody wrote
   std::unordered_set<uint64_t> done_before_;  // once-only initialisations of before the first event
   std::optional<uint64_t> first_key_;         // that the program makes

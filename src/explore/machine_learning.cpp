@@ -288,7 +288,8 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
   // was looked at later, when a library may have used the memory otherwise (a frame that ended).
   const bool is_own_write = operation.kind == HEDDLE_EVENT_write && behaviour_.formats(operation.site) &&
                             behaviour_.is_private(operation.address);
-  if (is_own_write || behaviour_.is_format(operation.address)) {
+  const bool is_undefined = is_private(operation) && undefined_sites_.contains(operation.site);
+  if (is_own_write || is_undefined || behaviour_.is_format(operation.address)) {
     const auto known =
         std::ranges::find(behaviour_.node(at).edges, edge.cancelled, &Behaviour::Edge::cancelled);
     if (known != behaviour_.node(at).edges.end())
