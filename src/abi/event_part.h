@@ -20,7 +20,15 @@ enum heddle_event_part {
   HEDDLE_PART_robust, /* who ends as its holder leaves it to the next */
   /* joins */
   HEDDLE_PART_result, /* who joins asks for what the thread returned: `value`, as of the thread's end */
+  /* of kind `file_wait`, on a channel that the program has made (channels.c); `address` is its name */
+  HEDDLE_PART_channel_make,  /* `second`: enum heddle_channel_kind */
+  HEDDLE_PART_channel_read,  /* at most `second` bytes; what was written to memory is behind the event */
+  HEDDLE_PART_channel_write, /* `second` bytes; what was read of memory is behind the event */
+  HEDDLE_PART_channel_close, /* `second`: enum heddle_channel_end */
 };
+
+enum heddle_channel_kind { HEDDLE_CHANNEL_pipe = 1, HEDDLE_CHANNEL_counter, HEDDLE_CHANNEL_semaphore };
+enum heddle_channel_end { HEDDLE_END_reads = 1, HEDDLE_END_writes = 2 };
 
 /* The order of synchronisation, whose value is, of a cancellation, whether it is asynchronous. */
 enum heddle_sync_order {

@@ -165,6 +165,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   options.library_sites = std::move(library.all);
   options.retry_sites = std::move(library.tries_locks_again);
   options.format_sites = std::move(library.formats);
+  options.undefined_sites = std::move(library.string_moves);
   options.own_sites = single_threaded_reads(setup.program->program());
   const Assertions assertions(setup.program->program());
   options.assertions = &assertions;

@@ -40,6 +40,13 @@ constexpr std::array<std::string_view, 13> kFormats = {"_ZNSt8ios_base5width",
                                                        "_ZNKSt9basic_iosIcSt11char_traitsIcEE4fill",
                                                        "_ZNKSt5ctypeIcE5widen"};
 
+// Of std::string: capacity(), moving by assignment and by constructors.
+constexpr std::array<std::string_view, 4> kStringMoves = {
+    "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE8capacityEv",
+    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEaSEO",
+    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC1EO",
+    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC2EO"};
+
 bool puts_out(std::string_view name) {
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
   if (std::ranges::any_of(kPrefixes, begins) || std::ranges::any_of(kTemplates, begins)) return true;
@@ -75,6 +82,7 @@ LibraryCode library_code(const Program& program) {
     const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
     has_lock |= std::ranges::any_of(kLocks, begins);
     if (std::ranges::any_of(kFormats, begins)) out.formats.insert(i);
+    if (std::ranges::any_of(kStringMoves, begins)) out.string_moves.insert(i);
   }
   if (has_lock) out.tries_locks_again = out.all;
   return out;

@@ -314,7 +314,7 @@ void Behaviour::note_uses(NodeId at, bool is_new) {
 
 void Behaviour::note_use(uint32_t thread, uint64_t address, uint64_t size, uint32_t site) {
   const uint64_t first = resource_of_memory(address), last = resource_of_memory(address + size - 1);
-  const bool is_format = format_sites_ != nullptr && format_sites_->contains(site);
+  const bool is_format = formats(site);
   for (uint64_t resource = first; resource <= last && !is_format; ++resource)
     mixed_formats_ |= formats_.contains(resource);
   if (own_.contains(first)) return;
@@ -378,9 +378,12 @@ void Behaviour::all_uses(const Node& node, std::vector<Use>& out) {
     default:
       break;
   }
-  if (operation.kind == HEDDLE_EVENT_call) {
-    if (operation.order == HEDDLE_CALL_frees) add_memory(out, operation.address, operation.size, true);
-    if (operation.order == HEDDLE_CALL_object) add(resource_of_object(operation.address), true);
+  if (operation.is_channel()) add(resource_of_object(operation.address), true);
+  if (operation.kind == HEDDLE_EVENT_call || operation.is_channel()) {
+    if (operation.kind == HEDDLE_EVENT_call && operation.order == HEDDLE_CALL_frees)
+      add_memory(out, operation.address, operation.size, true);
+    if (operation.kind == HEDDLE_EVENT_call && operation.order == HEDDLE_CALL_object)
+      add(resource_of_object(operation.address), true);
     for (const Edge& edge : node.edges) {
       for (const Piece& piece : edge.read) add_memory(out, piece.address, piece.size, false);
       for (const Piece& piece : edge.written) add_memory(out, piece.address, piece.size, true);

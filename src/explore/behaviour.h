@@ -46,7 +46,13 @@ struct Operation {
   uint64_t second = 0;  // as in heddle_event; of thread_create and joins: the thread (Behaviour's number)
 
   // It may move more than a word: library calls, wide and unaligned accesses.
-  bool is_large() const { return kind == HEDDLE_EVENT_call || (!is_sync() && address % 8 + size > 8); }
+  bool is_large() const {
+    return kind == HEDDLE_EVENT_call || is_channel() || (!is_sync() && address % 8 + size > 8);
+  }
+  // On a pipe of the program's own: runtime/control/channels.c.
+  bool is_channel() const {
+    return is_sync() && sync() == HEDDLE_SYNC_file_wait && size >= HEDDLE_PART_channel_make;
+  }
 
   bool is_sync() const { return kind >= HEDDLE_EVENT_sync; }
   heddle_sync_kind sync() const { return static_cast<heddle_sync_kind>(kind - HEDDLE_EVENT_sync); }
@@ -170,6 +176,7 @@ class Behaviour {
   // format is taken to matter to nothing but what is put out: it is as memory of which each thread has its own.
   // Memory that is also used otherwise is not (its addresses had another life): has_mixed_formats().
   void set_formats(const std::unordered_set<uint32_t>* sites) { format_sites_ = sites; }
+  bool formats(uint32_t site) const { return format_sites_ != nullptr && format_sites_->contains(site); }
   bool is_format(uint64_t address) const { return formats_.contains(resource_of_memory(address)); }
   bool has_formats() const { return !formats_.empty(); }
   bool has_mixed_formats() const { return mixed_formats_; }

@@ -14,7 +14,7 @@ Exploration::Exploration(Executor& executor, const ExploreOptions& options,
     : executor_(&executor),
       options_(options),
       tell_(progress),
-      machine_(behaviour_, options.rules.memory_model, options.output_sites),
+      machine_(behaviour_, options.rules.memory_model, options.output_sites, options.undefined_sites),
       start_(Clock::now()) {
   behaviour_.set_library(&options.library_sites);
   behaviour_.set_retries(&options.retry_sites);

@@ -63,7 +63,9 @@ struct ExploreOptions {
   std::unordered_set<uint32_t> library_sites;  // code of the C++ library's headers
   std::unordered_set<uint32_t> retry_sites;    // that which tries locks again: behaviour.h, set_retries
   std::unordered_set<uint32_t> format_sites;   // that which sets the format of a stream: set_formats
-  std::unordered_set<uint32_t> own_sites;      // reads whose results follow from the thread's history
+  std::unordered_set<uint32_t>
+      undefined_sites;                     // that which reads what was never written, and makes no use of it
+  std::unordered_set<uint32_t> own_sites;  // reads whose results follow from the thread's history
   uint64_t executions = UINT64_MAX, states = UINT64_MAX;  // at most
   uint64_t preemptions = UINT64_MAX, depth = UINT64_MAX;  // of a schedule; events of one. Not trees, dpor
   std::optional<std::chrono::milliseconds> time;

@@ -21,8 +21,9 @@ class Spin {
  public:
   Spin(const Behaviour& behaviour, NodeId at) : behaviour_(behaviour), at_(at) {}
 
-  // The read before `at_`, and what it returned.
+  // The read before `at_`, and what it returned. Not where something else comes next.
   bool find_read() {
+    if (operation(at_).kind != HEDDLE_EVENT_read && !is_yield(operation(at_))) return false;
     NodeId behind = at_, last = behaviour_.node(at_).parent;
     if (last != kUnknownNode && is_yield(operation(last))) last = behaviour_.node(behind = last).parent;
     if (last == kUnknownNode || operation(last).kind != HEDDLE_EVENT_read ||

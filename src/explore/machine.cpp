@@ -72,6 +72,7 @@ void OperationalMachine::apply(MachineState& state, uint32_t thread, const Opera
   const uint64_t output = edge.output;
   if (operation.is_sync()) {
     drain(state, thread);
+    if (operation.is_channel()) return apply_channel(state, operation, edge);
     return apply_sync(state, thread, operation, edge.input, output);
   }
   if (operation.is_large()) {
@@ -181,9 +182,13 @@ const Behaviour::Edge* OperationalMachine::next_edge(const MachineState& state, 
     return behaviour_.is_private(piece.address) ||
            load(state, thread, piece.address, piece.size) == piece.value;
   };
+  if (node.operation.is_channel() && !channel_problem(state, thread, node.operation).empty()) return nullptr;
+  const std::vector<uint8_t> bytes =
+      node.operation.is_channel() ? channel_bytes(state, node.operation) : std::vector<uint8_t>();
   const uint64_t history = is_opaque(node.operation) ? object_at(state, node.operation.address).history : 0;
   const auto found = std::ranges::find_if(node.edges, [&](const Behaviour::Edge& edge) {
-    return edge.output == history && edge.cancelled == cancelled && std::ranges::all_of(edge.read, holds);
+    return edge.output == history && edge.cancelled == cancelled && std::ranges::all_of(edge.read, holds) &&
+           (!node.operation.is_channel() || bytes == bytes_of(edge.written));
   });
   return found == node.edges.end() ? nullptr : &*found;
 }

@@ -11,6 +11,7 @@
 //   machine.cpp           operations: what they need, what they do; fingerprints of states
 //   machine_memory.cpp    memory and store buffers
 //   machine_sync.cpp      synchronisation objects
+//   machine_channels.cpp  pipes
 //   machine_learning.cpp  runs of the program carried out here, and what they tell
 //
 // Time: a wait with a time limit may run out of time whenever it could not go on otherwise; a sleep always
@@ -123,8 +124,13 @@ class MergedHistories;
 class OperationalMachine {
  public:
   // `output_sites`: calls that put something out, and whose effect on the stream nobody can tell.
-  OperationalMachine(Behaviour& behaviour, MemoryModel model, std::unordered_set<uint32_t> output_sites = {})
-      : behaviour_(behaviour), model_(model), output_sites_(std::move(output_sites)) {}
+  // `undefined_sites`: reads that may be of memory that was never written, and make no use of it then.
+  OperationalMachine(Behaviour& behaviour, MemoryModel model, std::unordered_set<uint32_t> output_sites = {},
+                     std::unordered_set<uint32_t> undefined_sites = {})
+      : behaviour_(behaviour),
+        model_(model),
+        output_sites_(std::move(output_sites)),
+        undefined_sites_(std::move(undefined_sites)) {}
 
   MachineState begin() const;
 
@@ -198,6 +204,12 @@ class OperationalMachine {
              const Behaviour::Edge& edge) const;
   void apply_sync(MachineState& state, uint32_t thread, const Operation& operation, uint64_t in,
                   uint64_t output) const;
+  // Why it is not followed; empty: it is.
+  std::string channel_problem(const MachineState& state, uint32_t thread, const Operation& operation) const;
+  bool is_channel_ready(const MachineState& state, uint32_t thread, const Operation& operation) const;
+  // What a read of it would bring.
+  std::vector<uint8_t> channel_bytes(const MachineState& state, const Operation& operation) const;
+  void apply_channel(MachineState& state, const Operation& operation, const Behaviour::Edge& edge) const;
   static bool waits_with_robust(const MachineState& state, const Operation& operation);
   static uint64_t joined_input(const Operation& operation, uint64_t result);
   std::optional<uint64_t> sync_input(const MachineState& state, uint32_t thread,
@@ -214,11 +226,13 @@ class OperationalMachine {
 
   Behaviour& behaviour_;
   MemoryModel model_;
-  std::unordered_set<uint32_t> output_sites_;
+  std::unordered_set<uint32_t> output_sites_, undefined_sites_;
   ByAddress<Word> initial_;                   // before anybody wrote
   std::unordered_set<uint64_t> done_before_;  // once-only initialisations of before the first event
   std::optional<uint64_t> first_key_;         // that the program makes
 };
+
+std::vector<uint8_t> bytes_of(std::span<const Piece> pieces);
 
 constexpr uint64_t mask_of(uint64_t size) {
   return size >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * size) - 1;

@@ -122,6 +122,7 @@ std::string OperationalMachine::not_covered(const heddle_event& event) const {
     case HEDDLE_SYNC_process_exit:
       return "";
     case HEDDLE_SYNC_file_wait:
+      if (event.size >= HEDDLE_PART_channel_make) return "";
       return "a thread waits for something outside of the program: a file, a pipe, a child process";
     default:
       return fmt::format("synchronisation of a kind that is not followed ({})",
@@ -242,6 +243,8 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
   const auto other = [](uint64_t address) {
     return fmt::format("what was read at {:#x} is not what was written there", address);
   };
+  if (operation.is_channel())
+    if (std::string why = channel_problem(state, thread, operation); !why.empty()) return why;
   if (operation.is_large()) {
     Hasher128 hasher;
     edge.output = 0;
@@ -252,6 +255,16 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
       if (!agrees(state, thread, piece)) return other(piece.address);
       hasher.add(piece.address);
       hasher.add(piece.value);
+    }
+    if (operation.is_channel()) {
+      const std::vector<uint8_t> came = channel_bytes(state, operation);
+      const uint64_t expected = operation.size == HEDDLE_PART_channel_write  ? operation.second
+                                : operation.size == HEDDLE_PART_channel_read ? came.size()
+                                                                             : 0;
+      if (event.after != expected || bytes_of(edge.written) != came)
+        return "what came out of a pipe is not what was put into it";
+      for (const uint8_t each : came) hasher.add(each);
+      hasher.add(came.size());
     }
     if (is_opaque(operation)) edge.output = object_at(state, operation.address).history;
     hasher.add(edge.output);
@@ -271,10 +284,12 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
       return fmt::format("the result of {} was {:#x}, and should have been {:#x}",
                          sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}), edge.input, expected.value_or(0));
   }
-  // What a thread stored in memory of its own was looked at later, when a library may have used it otherwise (a
-  // frame that ended). What it finds in the format of a stream is whatever it is.
-  const bool is_own_write = operation.kind == HEDDLE_EVENT_write && behaviour_.is_private(operation.address);
-  if (is_own_write || behaviour_.is_format(operation.address)) {
+  // What a thread finds in the format of a stream is whatever it is. What it stores in that of a stream of its own
+  // was looked at later, when a library may have used the memory otherwise (a frame that ended).
+  const bool is_own_write = operation.kind == HEDDLE_EVENT_write && behaviour_.formats(operation.site) &&
+                            behaviour_.is_private(operation.address);
+  const bool is_undefined = is_private(operation) && undefined_sites_.contains(operation.site);
+  if (is_own_write || is_undefined || behaviour_.is_format(operation.address)) {
     const auto known =
         std::ranges::find(behaviour_.node(at).edges, edge.cancelled, &Behaviour::Edge::cancelled);
     if (known != behaviour_.node(at).edges.end())

@@ -183,6 +183,8 @@ bool OperationalMachine::can_go_on(const MachineState& state, uint32_t thread) c
       return self.timed_out || leaves || has_ended(state, operation.second);
     case HEDDLE_SYNC_once:
       return object.holder == 0 || object.holder == owner || object.done;
+    case HEDDLE_SYNC_file_wait:
+      return is_channel_ready(state, thread, operation);
     case HEDDLE_SYNC_guard_acquire:
       return object.holder == 0 || object.done;
     default:

@@ -55,7 +55,8 @@ uint32_t MergedHistories::group_of(NodeId at) {
   Hash128 edges;  // a sum: in whichever order they were seen
   for (const Behaviour::Edge& edge : node.edges) {
     Hasher128 one;
-    one.add(operation.is_large() || machine_.is_private(operation) ? 0 : edge.input);
+    const bool is_in_pieces = operation.is_large() && !operation.is_channel();
+    one.add(is_in_pieces || machine_.is_private(operation) ? 0 : edge.input);
     one.add(is_own ? 0 : edge.output);
     one.add(edge.cancelled);
     add(one, edge.read, behaviour_);

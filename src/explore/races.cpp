@@ -86,7 +86,7 @@ void RaceFinder::synchronise(const heddle_event& event, const Execution& run) {
     case HEDDLE_SYNC_rwlock_unlock:
       locks_[thread].erase(event.address);
       return what_ == What::are ? release(thread, event.address) : void();
-    case HEDDLE_SYNC_file_wait:  // the other end of a pipe has another descriptor
+    case HEDDLE_SYNC_file_wait:  // the other end of a pipe may have another descriptor
       acquire(thread, kFiles);
       return release(thread, kFiles);
     default:
@@ -150,7 +150,14 @@ void RaceFinder::look_at(const Execution& run) {
     const size_t first = data;
     while (data < run.event_data.size() && run.event_data[data].after == i) ++data;
     if (event.kind >= HEDDLE_EVENT_sync) {
+      const auto move = [&](bool writes) {  // between memory and a pipe
+        for (size_t k = first; k < data; ++k)
+          if ((run.event_data[k].order != 0) == writes)
+            access(event, i, run.event_data[k].address, run.event_data[k].size, writes, false, run);
+      };
+      move(false);
       synchronise(event, run);
+      move(true);
       continue;
     }
     const bool atomic = event.kind != HEDDLE_EVENT_call && event.order != HEDDLE_ORDER_plain;

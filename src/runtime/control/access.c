@@ -6,7 +6,6 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "abi/event_part.h"
 #include "runtime/control/control.h"
 
 static uint64_t hash_bytes(const void* at, uint64_t size) {
@@ -53,6 +52,7 @@ static uint64_t second_of(const struct rt_op* op) {
   const uint32_t sync = op->kind - (uint32_t)HEDDLE_EVENT_sync;
   if (sync >= HEDDLE_SYNC_thread_create && sync <= HEDDLE_SYNC_thread_join_cxx)
     return ((const struct rt_thread*)op->second)->index;
+  if (sync == HEDDLE_SYNC_file_wait && op->size != HEDDLE_PART_none) return *(const uint64_t*)op->second;
   return (uint64_t)(uintptr_t)op->second;
 }
 
@@ -111,6 +111,10 @@ static void keep_data(const struct rt_thread* self, uint64_t address, const uint
     from += piece;
     size -= piece;
   }
+}
+
+void rt_keep_data(const struct rt_thread* self, const void* at, uint64_t size, bool written) {
+  keep_data(self, (uint64_t)(uintptr_t)at, at, size, written);
 }
 
 static bool is_large(uint64_t address, uint64_t size) {
@@ -436,8 +440,8 @@ void heddle_control_frame_end(const void* limit) {
 }
 
 /* ---- library calls */
-/* Libraries take numbers in the place of objects that they give no address: std::filesystem::path keeps what kind
- * of path it is in the bits of a null pointer, MAP_FAILED and the like are -1. */
+/* Libraries take numbers in the place of objects that they give no address: std::filesystem::path keeps what
+ * kind of path it is in the bits of a null pointer, MAP_FAILED and the like are -1. */
 static bool is_no_object(const void* at) {
   return (uint64_t)(uintptr_t)at + 4096 < 2 * 4096;
 }
@@ -500,7 +504,8 @@ void rt_heap_event(void* at, uint64_t size) {
   open_access(self, HEDDLE_EVENT_call, NULL, 0, 0, false, __builtin_frame_address(0));
 }
 
-/* What a block held has gone along with it: nobody ran since the event at its release, so both belong to that one. */
+/* What a block held has gone along with it: nobody ran since the event at its release, so both belong to that
+ * one. */
 void rt_heap_moved(const void* from, const void* to, uint64_t size) {
   if (!rt.active || size == 0) return;
   struct rt_thread* self = rt.current;

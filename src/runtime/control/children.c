@@ -16,6 +16,7 @@ static pid_t fork_by(const char* function) {
     heddle_control_blocking_done(); /* others may run before: the child gets what memory holds then, no buffers
                                      */
     rt_perform(rt_sync(HEDDLE_SYNC_attribute, NULL));
+    rt_forget_channels(); /* the child has them too */
   }
   const pid_t name = rt.forked ? 0 : rt_next_child();
   uint64_t all = ~0ull, before = 0; /* no signal to the child until it knows that it is one */

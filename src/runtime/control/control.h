@@ -34,6 +34,7 @@
 #include <time.h>
 
 #include "abi/control.h"
+#include "abi/event_part.h"
 #include "abi/hooks.h"
 #include "abi/sync_kind.h"
 
@@ -182,6 +183,8 @@ struct rt_thread* rt_sync(enum heddle_sync_kind kind, const void* object);
 /* Decision point; returns when this thread was chosen, its op is ready (or ended by time or a wake-up) and, for
  * synchronisation, its buffered stores are visible. */
 void rt_perform(struct rt_thread* self);
+/* Behind an event: these bytes of memory were read or written by it. */
+void rt_keep_data(const struct rt_thread* self, const void* at, uint64_t size, bool written);
 /* Notes the value of a synchronisation event; returns it. */
 int rt_result(struct rt_thread* self, int result);
 /* The operation changed nothing (a try that failed): repeated, it counts as spinning. To be called instead of
@@ -417,6 +420,9 @@ void rt_handlers_reset(void);
 void rt_failure_init(void);
 void rt_failure_thread_init(void); /* alternate stack of a kernel thread */
 _Noreturn void rt_standstill(void);
+/* channels.c */
+const void* rt_channel(int file, enum heddle_channel_end end); /* its name; null: it is none, or not followed */
+void rt_forget_channels(void);
 /* first_use.c */
 void rt_first_uses(void);
 /* server.c */

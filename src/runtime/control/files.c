@@ -31,6 +31,7 @@
 
 /* What a thread waits for; on its stack while it does (op.second). */
 struct file_wait {
+  uint64_t bytes; /* to be read from a channel or written to it */
   const struct pollfd* files;
   uint64_t count;
   bool interrupted; /* a signal handler ran while everything waited */
@@ -83,12 +84,13 @@ bool rt_waits_for_files(const struct rt_thread* thread) {
 /* Waits for one of these files for up to so many nanoseconds; 0: does not wait, but others may run. False: a
  * signal ended the wait. */
 static bool wait_for_event(enum heddle_sync_kind kind, const void* name, const struct pollfd* files,
-                           uint64_t count, uint64_t nanoseconds) {
+                           uint64_t count, uint64_t nanoseconds, enum heddle_event_part part, uint64_t bytes) {
   struct rt_thread* self = rt.current;
   rt_cancellation_point(self);
   heddle_control_blocking_done(); /* others run meanwhile: they are not in this call */
-  struct file_wait wait = {.files = files, .count = count, .change = UINT64_MAX};
+  struct file_wait wait = {.bytes = bytes, .files = files, .count = count, .change = UINT64_MAX};
   self = rt_sync(kind, name);
+  self->op.size = part;
   if (nanoseconds > 0) {
     self->op.second = &wait;
     self->op.ready = may_go_on;
@@ -105,7 +107,7 @@ static bool wait_for_event(enum heddle_sync_kind kind, const void* name, const s
 /* The name of the event is the first descriptor. */
 static bool wait_for(const struct pollfd* files, uint64_t count, uint64_t nanoseconds) {
   const void* name = (const void*)(uintptr_t)(count > 0 ? (unsigned)files[0].fd : 0);
-  return wait_for_event(HEDDLE_SYNC_file_wait, name, files, count, nanoseconds);
+  return wait_for_event(HEDDLE_SYNC_file_wait, name, files, count, nanoseconds, HEDDLE_PART_none, 0);
 }
 
 /* Results of the outside world are values of the event: a replay that gets others has diverged. */
@@ -135,7 +137,8 @@ static bool may_try_again(void) {
 }
 
 bool rt_before_process_call(const struct pollfd* files, uint64_t count, bool dont_wait) {
-  while (!wait_for_event(HEDDLE_SYNC_attribute, NULL, files, count, dont_wait ? 0 : FOREVER))
+  while (
+      !wait_for_event(HEDDLE_SYNC_attribute, NULL, files, count, dont_wait ? 0 : FOREVER, HEDDLE_PART_none, 0))
     if (!may_try_again()) return false;
   return true;
 }
@@ -144,6 +147,15 @@ bool rt_before_process_call(const struct pollfd* files, uint64_t count, bool don
 static bool before_call(int file, short events, bool dont_wait) {
   const struct pollfd files = {.fd = file, .events = events};
   while (!wait_for(&files, 1, dont_wait || is_nonblocking(file) ? 0 : FOREVER))
+    if (!may_try_again()) return false;
+  return true;
+}
+
+/* The same for a channel of the program's own. */
+static bool before_channel(const void* channel, int file, short events, enum heddle_event_part part,
+                           size_t size) {
+  const struct pollfd files = {.fd = file, .events = events};
+  while (!wait_for_event(HEDDLE_SYNC_file_wait, channel, &files, 1, FOREVER, part, size))
     if (!may_try_again()) return false;
   return true;
 }
@@ -166,6 +178,13 @@ void rt_finish_file_call(long result) {
 
 /* ---- reading */
 ssize_t read(int file, void* buffer, size_t size) {
+  const void* channel = rt_channel(file, HEDDLE_END_reads);
+  if (channel != NULL) {
+    if (!before_channel(channel, file, POLLIN, HEDDLE_PART_channel_read, size)) return finish(-EINTR);
+    const long result = RT_SYS3(SYS_read, file, buffer, size);
+    if (result > 0) rt_keep_data(rt.current, buffer, (uint64_t)result, true);
+    return finish(result);
+  }
   READING(file, false, RT_SYS3(SYS_read, file, buffer, size));
 }
 
@@ -280,6 +299,13 @@ static size_t size_of(const struct iovec* parts, size_t count) {
 }
 
 ssize_t write(int file, const void* buffer, size_t size) {
+  const void* channel = size <= PIPE_BUF ? rt_channel(file, HEDDLE_END_writes) : NULL;
+  if (channel != NULL) {
+    if (!before_channel(channel, file, POLLOUT, HEDDLE_PART_channel_write, size)) return finish(-EINTR);
+    const long result = RT_SYS3(SYS_write, file, buffer, size);
+    if (result > 0) rt_keep_data(rt.current, buffer, (uint64_t)result, false);
+    return finish(result);
+  }
   const enum pieces pieces = pieces_for(file, size);
   if (pieces != AT_ONCE) return write_all(file, buffer, size, pieces, 0);
   WRITING(file, false, RT_SYS3(SYS_write, file, buffer, size));
