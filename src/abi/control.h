@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_CONTROL_FORMAT 3
+#define HEDDLE_CONTROL_FORMAT 4
 #define HEDDLE_CONTROL_VARIABLE "HEDDLE_CONTROL" /* decimal file descriptor of the memory file */
 #define HEDDLE_CONTROL_MAX_THREADS 65535         /* threads of one execution, ended ones included */
 #define HEDDLE_CONTROL_MAX_STACK 64              /* frames kept of a failure's stack */
@@ -46,6 +46,14 @@ enum heddle_strategy {
   HEDDLE_STRATEGY_pos,  /* random priority per event, drawn anew after a race (Yuan et al., CAV 2018) */
   HEDDLE_STRATEGY_hold, /* threads that come to some places of the code wait there until nobody else can go on
                          */
+};
+
+/* Strategy "nonpreemptive": who goes on when a thread cannot. */
+enum heddle_successor {
+  HEDDLE_SUCCESSOR_elder,     /* the next in order of creation */
+  HEDDLE_SUCCESSOR_younger,   /* the next in the opposite order */
+  HEDDLE_SUCCESSOR_preempted, /* who was preempted last, if anybody was, also before the process ends; otherwise
+                                 as the first */
 };
 
 /* What becomes of given steps that cannot be followed. */
@@ -287,7 +295,11 @@ struct heddle_plan {
   /* Strategy "nonpreemptive": who is about to wait at one of these places, or could go on there, goes on only when
    * nobody else can. */
   uint32_t held_count, held[HEDDLE_CONTROL_HELD];
-  uint32_t youngest_first; /* of those that can go on, when the last one cannot */
+  uint32_t successor; /* enum heddle_successor */
+  /* Strategy "nonpreemptive": thread `delayed` (its index, and one; 0: none) goes on only when nobody else can, until
+   * thread `awaited` (its index) has performed an event at this address, behind so many events of all. */
+  uint32_t delayed, awaited;
+  uint64_t awaited_address, awaited_behind;
   uint64_t stop_at_move; /* before this move, from 1, the process stands still; renewal `once` only. 0: never */
 };
 

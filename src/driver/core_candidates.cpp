@@ -191,6 +191,12 @@ class Finder {
     uint32_t next;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+  static constexpr uint64_t kNothing = 0;
+  struct Found {
+    uint64_t factor = UINT64_MAX;
+    uint64_t awaited = kNothing;  // address
+    uint64_t awaited_factor = UINT64_MAX;
+  };
 
   void collect() {
     std::unordered_map<uint64_t, std::pair<uint32_t, bool>> threads;  // by word: the thread, several
@@ -284,7 +290,7 @@ class Finder {
       size_t at = access.event;
       for (const auto& [lock, taken] : held_.at(access.event)) at = std::min(at, taken);
       const bool violation = before != nullptr && before->event < at;
-      add(at, other, violation ? 2 * kCriticalViolation : 2 * kCritical);
+      add(at, other, violation ? 2 * kCriticalViolation : 2 * kCritical, events_[access.event].address);
       concerns(at, other, access.event, access.event);
     }
   }
@@ -333,7 +339,7 @@ class Finder {
       factor = violation ? (explained ? kExplainedViolation : kCriticalViolation)
                          : (explained ? kExplained : kCritical);
     }
-    add(at, other.thread, factor);
+    add(at, other.thread, factor, events_[other.event].address);
     concerns(at, other.thread, access.event, other.event);
   }
 
@@ -354,7 +360,7 @@ class Finder {
       for (const auto& [who, other] : next)
         if (who.first != events_[event].thread && roles_conflict(role, who.second) &&
             !order_.before(event, other))
-          add(event, who.first, critical ? kCritical : kSync);
+          add(event, who.first, critical ? kCritical : kSync, object);
       next[{events_[event].thread, role}] = event;
     }
   }
@@ -376,8 +382,7 @@ class Finder {
         if (next == thread) continue;
         const bool failing = next == run_.failing;
         if (failing || (positions[next].kind == CorePosition::Kind::midway && !positions[next].guessed))
-          found_[{i, next}] = std::min(found_.try_emplace({i, next}, UINT64_MAX).first->second,
-                                       failing ? kPosition : 2 * kPosition);
+          note({i, next}, failing ? kPosition : 2 * kPosition, kNothing);
       }
     }
   }
@@ -388,7 +393,7 @@ class Finder {
     for (size_t i = 1; i < events_.size(); ++i) {
       if (events_[i].thread == events_[i - 1].thread) continue;
       for (uint32_t next = 0; next < run_.threads.size(); ++next)
-        if (next != events_[i].thread && next != events_[i - 1].thread) add(i, next, kChoice);
+        if (next != events_[i].thread && next != events_[i - 1].thread) add(i, next, kChoice, kNothing);
     }
   }
 
@@ -417,16 +422,25 @@ class Finder {
       add(static_cast<size_t>(behind - events_.begin()), left.thread,
           explained                           ? kExplained
           : critical != critical_words_.end() ? kCritical
-                                              : kConflict);
+                                              : kConflict,
+          kNothing);
     }
   }
 
-  void add(size_t event, uint32_t next, uint64_t factor) {
+  void add(size_t event, uint32_t next, uint64_t factor, uint64_t awaited) {
     if (event < run_.from || order_.before_thread(event, next)) return;
     if (has_twin(event, next)) factor *= 2;
     if (event >= run_.aligned) factor *= kBehind;
-    const auto [found, fresh] = found_.try_emplace({event, next}, factor);
-    if (!fresh) found->second = std::min(found->second, factor);
+    note({event, next}, factor, awaited);
+  }
+
+  // Of several reasons the likeliest one says what is awaited, if it awaits anything.
+  void note(const Key& key, uint64_t factor, uint64_t awaited) {
+    Found& found = found_.try_emplace(key).first->second;
+    found.factor = std::min(found.factor, factor);
+    if (awaited == kNothing || factor >= found.awaited_factor) return;
+    found.awaited = awaited;
+    found.awaited_factor = factor;
   }
 
   // Another thread of the same kind stands for this one: neither has begun.
@@ -445,7 +459,7 @@ class Finder {
   // Among alike ones the last before the aligned point comes first; of those behind it the first.
   std::vector<CoreCandidate> ranked() const {
     std::map<uint64_t, std::vector<Key>> alike;
-    for (const auto& [key, factor] : found_) alike[factor].push_back(key);
+    for (const auto& [key, found] : found_) alike[found.factor].push_back(key);
     std::vector<CoreCandidate> out;
     for (auto& [factor, keys] : alike) {
       std::ranges::sort(keys, {}, [&](const Key& key) {
@@ -456,7 +470,8 @@ class Finder {
         out.push_back({.event = key.event,
                        .thread = events_[key.event].thread,
                        .next = key.next,
-                       .weight = ++rank * factor});
+                       .weight = ++rank * factor,
+                       .awaited = found_.at(key).awaited});
     }
     std::ranges::sort(out, {}, [](const CoreCandidate& c) { return std::tuple(c.weight, c.event, c.next); });
     if (out.size() > run_.most) out.resize(run_.most);
@@ -481,7 +496,7 @@ class Finder {
   std::map<uint64_t, std::vector<size_t>> objects_;
   std::set<uint64_t> freed_;
   std::unordered_map<uint64_t, std::vector<const CriticalVariable*>> critical_words_, critical_objects_;
-  std::map<Key, uint64_t> found_;
+  std::map<Key, Found> found_;
   std::map<Key, uint64_t> nearest_;  // in the slice
   std::vector<size_t> begins_;       // first event by thread
 };

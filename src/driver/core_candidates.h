@@ -3,10 +3,10 @@
 // The paper (section 5) has candidates at synchronisation operations, and weighs each by how close to the
 // failure it disturbs an access to a critical variable. Here a candidate is a pair of events of two threads
 // that conflict (the same memory, one of them writes; the same synchronisation object): thread `thread` is
-// preempted before its event, `next` goes on and comes to its own first. So preemptions that change no order
-// are no candidates, and of those that change the same order there is one. Where both events are inside
-// critical sections of one lock, the preemption is before the lock is taken. What makes a candidate likelier,
-// beside its distance in time to the aligned point:
+// preempted before its event, `next` goes on and comes to its own (`awaited`) first. So preemptions that change
+// no order are no candidates, and of those that change the same order there is one. Where both events are
+// inside critical sections of one lock, the preemption is before the lock is taken. What makes a candidate
+// likelier, beside its distance in time to the aligned point:
 //   - it concerns a critical variable, most of all one whose value in the core is written by one of the two;
 //   - the thread accessed the same memory before, and the three accesses cannot be put in any serial order (the
 //     four patterns of Lu et al., ASPLOS 2006): an atomicity violation;
@@ -28,6 +28,7 @@ struct CoreCandidate {
   uint32_t thread = 0;
   uint32_t next = 0;  // goes on instead
   uint64_t weight = 0;
+  uint64_t awaited = 0;  // address of the event that `next` is to come to first; 0: none in particular
 };
 
 // The run in which preemptions are looked for: the passing one, or one that a preemption gave.

@@ -20,8 +20,28 @@ std::set<std::string> functions_at(const CoreCase& core, const IndexFrame& frame
   return out;
 }
 
+// "pop" of "Queue::pop(bool)", as debug information names it.
+std::string without_scope(std::string_view name) {
+  size_t begin = 0, end = name.size();
+  int depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (depth == 0 && name[i] == '(' && !name.substr(i).starts_with("(anonymous")) {
+      end = i;
+      break;
+    }
+    if (name[i] == '<' || name[i] == '(') ++depth;
+    if (name[i] == '>' || name[i] == ')') --depth;
+    if (depth == 0 && name[i] == ':') begin = i + 1;
+  }
+  return std::string(name.substr(begin, end - begin));
+}
+
 bool holds(const std::set<std::string>& functions, const StackFrame& frame) {
-  return functions.contains(frame.function) || (frame.place && functions.contains(frame.place->function));
+  // Without -g the symbols name them: with scope and parameters.
+  const auto named = [&](const std::string& function) {
+    return functions.contains(function) || functions.contains(without_scope(function));
+  };
+  return named(frame.function) || (frame.place && named(frame.place->function));
 }
 
 }  // namespace

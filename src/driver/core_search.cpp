@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <queue>
 #include <set>
@@ -54,6 +55,7 @@ class Search {
       by_position_ = result_.tries;
       HEDDLE_TRY(search());
       in_order_ = true;
+      tried_.clear();  // who goes on behind a preemption is another now
     }
     // What the core told was not enough, or was not asked for: all single preemptions, then all pairs.
     if (!ended_) HEDDLE_TRY(search());
@@ -70,13 +72,10 @@ class Search {
     StrategyMix mix({});
     result_.by_chance = true;
     while (!ended_ && result_.tries < last) {
-      const StrategyMix::Batch batch = mix.next();
       ExecutionPlan plan = plan_of(nullptr, Lenience::never);
-      plan.strategy = batch.strategy;
-      for (uint64_t i = 0; i < batch.runs && !ended_; ++i) {
-        plan.seed = result_.tries;
-        HEDDLE_TRY(execute(plan));
-      }
+      plan.strategy = mix.of_next_run();
+      plan.seed = result_.tries;
+      HEDDLE_TRY(execute(plan));
     }
     result_.by_chance = result_.matched != CoreMatch::none;
     return {};
@@ -102,9 +101,10 @@ class Search {
       const uint64_t in_order = base->preemptions * kNextDepth + base->number * kNextRun + candidate;
       open.push({in_order_ ? in_order : base->weight * own, number++, base, candidate});
     };
-    add(base_of(passing_.execution, nullptr, 0), 0);
+    const Base passing = base_of(passing_.execution, nullptr, 0);
+    add(passing, 0);
     Base baseline;
-    size_t next_of_baseline = 0;
+    size_t next_of_baseline = 0, guided = 0;
     while (!open.empty() && !ended_) {
       const Entry entry = open.top();
       open.pop();
@@ -113,9 +113,9 @@ class Search {
       const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
       if (run != nullptr) add(run, 0);
       if (!in_order_ && !ended_ && result_.tries >= by_position_ + kBeforeHeld) HEDDLE_TRY(try_held());
-      // What the core tells may mislead: after a while every second try is the baseline's next.
-      if (in_order_ || ended_ || result_.tries < kAlone + by_position_) continue;
-      if (baseline == nullptr) baseline = baseline_of_passing();
+      // What the core tells may mislead: after a while every third try is the next in the order of the run.
+      if (in_order_ || ended_ || result_.tries < kAlone + by_position_ || ++guided % kGuided != 0) continue;
+      if (baseline == nullptr) baseline = baseline_of_passing(*passing);
       for (const uint64_t tries = result_.tries;
            result_.tries == tries && !ended_ && next_of_baseline < baseline->candidates.size();) {
         const CoreCandidate& candidate = baseline->candidates[next_of_baseline++];
@@ -127,11 +127,24 @@ class Search {
     return {};
   }
 
-  Base baseline_of_passing() {
+  // All points of the passing run in its order, but those first that change the order of conflicting events:
+  // there are far fewer of these, and what the baseline finds is mostly among them.
+  Base baseline_of_passing(const BaseRun& guided) {
     in_order_ = true;
     BaseRun base = *base_of(passing_.execution, nullptr, 0);
     in_order_ = false;
-    for (CoreCandidate& candidate : base.candidates) candidate.weight = kBaselineWeight;
+    std::map<std::pair<size_t, uint32_t>, uint64_t> awaited;
+    for (const CoreCandidate& candidate : guided.candidates)
+      awaited.emplace(std::pair(candidate.event, candidate.next), candidate.awaited);
+    const auto in_order = [&](const CoreCandidate& candidate) {
+      return std::pair(!awaited.contains({candidate.event, candidate.next}), candidate.weight);
+    };
+    std::ranges::sort(base.candidates, {}, in_order);
+    for (CoreCandidate& candidate : base.candidates) {
+      candidate.weight = kBaselineWeight;
+      if (const auto found = awaited.find({candidate.event, candidate.next}); found != awaited.end())
+        candidate.awaited = found->second;
+    }
     return std::make_shared<const BaseRun>(std::move(base));
   }
 
@@ -142,7 +155,7 @@ class Search {
       const CoreCandidate& wanted = of.candidates[number];
       if (of.preemptions == 0 && tried_.contains({wanted.event, wanted.next})) return;
       if (std::optional<Schedule> prefix = cut(of, wanted.event, of.threads[wanted.next], StepKind::run))
-        pool_->prepare({of.id, number}, *std::move(prefix), plan_of(nullptr, Lenience::never));
+        pool_->prepare({of.id, number}, *std::move(prefix), plan_of(nullptr, wanted));
     };
     for (size_t i = 1; i <= pool_->size(); ++i) prepare_one(base, candidate + i);
     if (following != nullptr && following->id != base.id) prepare_one(*following, 0);
@@ -263,7 +276,7 @@ class Search {
   // The run that a preemption gives; null when nothing came of it.
   Result<Base> perform(const BaseRun& base, size_t number) {
     const CoreCandidate& candidate = base.candidates[number];
-    // What both phases have in common counts once; the second phase needs its run nevertheless.
+    // What was tried as the baseline's next counts once; its run is needed nevertheless.
     const bool again = base.preemptions == 0 && !tried_.insert({candidate.event, candidate.next}).second;
     for (const uint32_t next : instead_of(base, candidate)) {
       if (next != candidate.next && base.preemptions == 0 && !tried_.insert({candidate.event, next}).second)
@@ -274,7 +287,7 @@ class Search {
         // What the pool has prepared is the first of these.
         const bool first = next == candidate.next && kind == StepKind::run;
         std::optional<Execution> done = HEDDLE_TRY(execute(
-            *prefix, Lenience::never, first ? std::optional(TryPool::Key{base.id, number}) : std::nullopt));
+            plan_of(&*prefix, candidate), first ? std::optional(TryPool::Key{base.id, number}) : std::nullopt));
         if (done) result_.prefix_events += std::min<uint64_t>(candidate.event, done->events);
         if (done && again) --result_.tries;
         if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
@@ -309,12 +322,21 @@ class Search {
             .deadline = deadline_};
   }
 
-  // Nothing: the schedule cannot be followed.
-  Result<std::optional<Execution>> execute(const Schedule& prefix, Lenience lenience,
-                                           std::optional<TryPool::Key> prepared = std::nullopt) {
-    return execute(plan_of(&prefix, lenience), prepared);
+  // Who is preempted waits until the other one has come to what it is to do first; then it is the next to go
+  // on. The baseline goes on in the order of creation.
+  ExecutionPlan plan_of(const Schedule* prefix, const CoreCandidate& candidate) const {
+    ExecutionPlan plan = plan_of(prefix, Lenience::never);
+    if (in_order_) return plan;
+    plan.successor = Successor::preempted;
+    if (candidate.awaited != 0)
+      plan.delay = Delay{.thread = candidate.thread,
+                         .awaited = candidate.next,
+                         .address = candidate.awaited,
+                         .behind = candidate.event};
+    return plan;
   }
 
+  // Nothing: the schedule cannot be followed.
   Result<std::optional<Execution>> execute(const ExecutionPlan& plan,
                                            std::optional<TryPool::Key> prepared = std::nullopt) {
     Execution execution = pool_ != nullptr && prepared && pool_->knows(*prepared)
@@ -368,8 +390,8 @@ class Search {
       if (!index.index.frames.empty() && index.index.frames.back().at)
         sites.insert(index.index.frames.back().at->value);
     plan.held.assign(sites.begin(), sites.end());
-    for (const bool youngest_first : {false, true}) {
-      plan.youngest_first = youngest_first;
+    for (const Successor successor : {Successor::elder, Successor::younger}) {
+      plan.successor = successor;
       if (!ended_) HEDDLE_TRY(execute(plan));
     }
     return {};
@@ -433,14 +455,14 @@ class Search {
                                                                    : positions[thread].events;
       if (index && count != 0) prefix.steps.push_back(Step::run(*index, count));
     }
-    if (check_schedule(prefix)) HEDDLE_TRY(execute(prefix, Lenience::put_off));
+    if (check_schedule(prefix)) HEDDLE_TRY(execute(plan_of(&prefix, Lenience::put_off)));
     return {};
   }
 
   static constexpr uint64_t kMostWeight = uint64_t{1} << 32;
   static constexpr uint64_t kNextDepth = uint64_t{1} << 60, kNextRun = uint64_t{1} << 24;
   static constexpr uint64_t kAll = uint64_t{1} << 40;
-  static constexpr uint64_t kBeforeHeld = 2, kAlone = 10, kBaselineWeight = 64, kMoreTries = 20;
+  static constexpr uint64_t kBeforeHeld = 2, kAlone = 6, kGuided = 2, kBaselineWeight = 64, kMoreTries = 20;
   static constexpr uint64_t kLeastByChance = 1000;
   static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
 

@@ -4,10 +4,12 @@
 // also with the failing one before the others, up to where the passing run goes another way. Then preemptions
 // are tried (core_candidates.h), alone and two together, the lightest first; the weight of two is twice the
 // product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption is looked
-// for in the run that the first one gave. A thread in a timed wait is let go on by the end of its time. From
-// the tenth of these tries on, every second one is the next of the baseline: a core that misleads costs about
-// twice as much as none. When all is tried, all pairs of points of the run follow in its order, then runs by
-// the strategies of hunt.
+// for in the run that the first one gave. Who is preempted goes on when nobody else can, until the other thread
+// has come to the event that is to be first, wherever that one has to wait on its way; from then on it is the
+// next to go on. A thread in a timed wait is let go on by the end of its time. From the sixth of these tries
+// on, every third one is the next in the order of the run, those of conflicting events first: of these there are
+// far fewer than points for preemptions, so a core that misleads costs little more than none. When all is tried,
+// all pairs of points of the run follow in the order of the baseline, then runs by the strategies of hunt.
 //
 // With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
 // stays the same.
@@ -44,8 +46,8 @@ struct CoreSearchResult {
   uint64_t candidates = 0;  // points for preemptions
   CoreMatch matched = CoreMatch::none;
   bool by_chance = false;  // found by a strategy of hunt, when all combinations had been tried
-  Execution last;       // found: the failing run
-  uint64_t events = 0;  // of all tries
+  Execution last;          // found: the failing run
+  uint64_t events = 0;     // of all tries
   uint64_t prefix_events =
       0;  // of these, before the first preemption that a try does not share with the passing run
   std::chrono::milliseconds elapsed{};

@@ -134,6 +134,12 @@ StrategyMix::Batch StrategyMix::next() {
   return {kRound[(batch - 1) % kRound.size()], doubled((batch - 1) / kRound.size())};
 }
 
+Strategy StrategyMix::of_next_run() {
+  if (begun_.runs == 0) begun_ = next();
+  --begun_.runs;
+  return begun_.strategy;
+}
+
 Result<HuntResult> hunt(Executor& executor, const HuntOptions& options, const HuntEvents& events,
                         const std::function<bool()>& distrust) {
   return Hunter(executor, options, events, distrust).run();

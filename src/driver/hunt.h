@@ -38,10 +38,13 @@ class StrategyMix {
   };
   explicit StrategyMix(std::optional<Strategy> only) : only_(only) {}
   Batch next();
+  // For who performs runs one by one: the strategy of the next one. Not beside next().
+  Strategy of_next_run();
 
  private:
   std::optional<Strategy> only_;
   uint64_t batch_ = 0;
+  Batch begun_{.strategy = {}, .runs = 0};  // what is left of it
 };
 
 struct HuntState {

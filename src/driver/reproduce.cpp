@@ -100,28 +100,24 @@ class Reproducer {
   Result<void> search() {
     const Clock::time_point end = Clock::now() + options_.search;
     StrategyMix mix({});
-    while (true) {
-      const StrategyMix::Batch batch = mix.next();
-      for (uint64_t i = 0; i < batch.runs; ++i) {
-        if (interrupted() || Clock::now() >= end) return {};
-        events_.progress(
-            fmt::format("no order led there: looking for the failure, run {}", ++result_.searched));
-        Execution run = HEDDLE_TRY(executor_.execute({.strategy = batch.strategy,
-                                                      .seed = result_.searched,
-                                                      .rules = rules_,
-                                                      .fresh = true,
-                                                      .keep_schedule = true,
-                                                      .deadline = end}));
-        if (run.outcome != Outcome::failed) continue;
-        const FailureMatch matched = match(failure_, *run.failure);
-        if (matched == FailureMatch::none) continue;
-        result_.matched = matched;
-        result_.end = ReproduceResult::End::reproduced;
-        result_.found_by_search = true;
-        result_.confirmation.best = std::move(run);
-        return {};
-      }
+    while (!interrupted() && Clock::now() < end) {
+      events_.progress(fmt::format("no order led there: looking for the failure, run {}", ++result_.searched));
+      Execution run = HEDDLE_TRY(executor_.execute({.strategy = mix.of_next_run(),
+                                                    .seed = result_.searched,
+                                                    .rules = rules_,
+                                                    .fresh = true,
+                                                    .keep_schedule = true,
+                                                    .deadline = end}));
+      if (run.outcome != Outcome::failed) continue;
+      const FailureMatch matched = match(failure_, *run.failure);
+      if (matched == FailureMatch::none) continue;
+      result_.matched = matched;
+      result_.end = ReproduceResult::End::reproduced;
+      result_.found_by_search = true;
+      result_.confirmation.best = std::move(run);
+      return {};
     }
+    return {};
   }
 
   const Trace& trace() const { return now_ != nullptr ? now_->trace : trace_; }

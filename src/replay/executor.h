@@ -36,12 +36,27 @@ enum class Lenience : uint8_t {
   put_off,    // until the others have had their turn, again and again while any goes on; for runs of threads
 };
 
+// Who goes on when a thread cannot, and nobody is preempted.
+enum class Successor : uint8_t {
+  elder,      // the next in order of creation
+  younger,    // the next in the opposite order
+  preempted,  // who was preempted last, if anybody was, also before the process ends; otherwise as the first
+};
+
+// A thread goes on only when nobody else can, until another one has performed an event at an address. Threads
+// by their numbers in order of creation.
+struct Delay {
+  uint32_t thread = 0, awaited = 0;
+  uint64_t address = 0;
+  uint64_t behind = 0;  // so many events of all
+};
+
 struct ExecutionPlan {
   Strategy strategy;
   uint64_t seed = 1;
-  uint64_t runs = 1;                   // with seed, seed + 1, ... until one does not pass
-  const Schedule* schedule = nullptr;  // to follow; when it is a prefix, the strategy goes on behind it
-  const Guide* guide = nullptr;        // the same by names; at its end the strategy goes on. Not both
+  uint64_t runs = 1;                    // with seed, seed + 1, ... until one does not pass
+  const Schedule* schedule = nullptr;   // to follow; when it is a prefix, the strategy goes on behind it
+  const Guide* guide = nullptr;         // the same by names; at its end the strategy goes on. Not both
   Lenience lenience = Lenience::never;  // others require a prefix
   // Flushes with a location: stores that have to come before go before; none where nothing is buffered for it.
   bool full_flushes = false;
@@ -50,11 +65,12 @@ struct ExecutionPlan {
   bool keep_schedule = false;  // of a passing run too
   bool keep_events = false;
   std::array<uint64_t, HEDDLE_CONTROL_MARKED> marked{};  // events, from 1, whose stacks are wanted; 0: none
-  bool keep_moves = false;  // of a program that is a "follow" variant
+  bool keep_moves = false;                               // of a program that is a "follow" variant
   // Sites: who may have to wait there goes on only when nobody else can. Nonpreemptive; the first ones only, if
   // there are many.
   std::vector<uint32_t> held;
-  bool youngest_first = false;  // nonpreemptive: who goes on when the last thread cannot; otherwise the oldest
+  Successor successor = Successor::elder;  // nonpreemptive
+  std::optional<Delay> delay;              // nonpreemptive
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 

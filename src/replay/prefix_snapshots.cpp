@@ -19,6 +19,8 @@ constexpr uint64_t kLeastMemory = 512 * 1024;  // KiB that must be available
 heddle_plan without_schedule(heddle_plan plan) {
   plan.steps = 0;
   plan.prefix = plan.lenient = 0;
+  plan.successor = plan.delayed = plan.awaited = 0;
+  plan.awaited_address = plan.awaited_behind = 0;
   plan.snapshots = 0;
   plan.snapshot_events = plan.snapshot_time = plan.known_length = 0;
   return plan;

@@ -23,6 +23,9 @@ static_assert(static_cast<int>(Strategy::Kind::nonpreemptive) == HEDDLE_STRATEGY
 static_assert(static_cast<int>(Lenience::never) == HEDDLE_LENIENT_never &&
               static_cast<int>(Lenience::leave_out) == HEDDLE_LENIENT_leave_out &&
               static_cast<int>(Lenience::put_off) == HEDDLE_LENIENT_put_off);
+static_assert(static_cast<int>(Successor::elder) == HEDDLE_SUCCESSOR_elder &&
+              static_cast<int>(Successor::younger) == HEDDLE_SUCCESSOR_younger &&
+              static_cast<int>(Successor::preempted) == HEDDLE_SUCCESSOR_preempted);
 
 constexpr uint64_t kKeptEvents = 1 << 20;
 constexpr uint64_t kKeptMoves = 1 << 25;
@@ -121,7 +124,13 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
   out.keep_moves = plan.keep_moves ? 1 : 0;
   out.held_count = static_cast<uint32_t>(std::min<size_t>(plan.held.size(), HEDDLE_CONTROL_HELD));
   std::copy_n(plan.held.begin(), out.held_count, out.held);
-  out.youngest_first = plan.youngest_first ? 1 : 0;
+  out.successor = static_cast<uint32_t>(plan.successor);
+  if (plan.delay) {
+    out.delayed = plan.delay->thread + 1;
+    out.awaited = plan.delay->awaited;
+    out.awaited_address = plan.delay->address;
+    out.awaited_behind = plan.delay->behind;
+  }
   out.spurious_wakeups = plan.rules.spurious_wakeups ? 1 : 0;
   out.max_events = plan.rules.max_events;
   out.livelock_bound = plan.rules.livelock_bound;
@@ -210,9 +219,10 @@ Result<Execution> ProgramExecutor::execute(const ExecutionPlan& plan) {
     rest.seed = plan.seed + runs;
     rest.runs = plan.runs - runs;
     if (renewal == Renewal::fork && options_.input >= 0) rest.runs = 1;  // each reads from the start
-    const From from = options_.substrate == Substrate::fibres && renewal != Renewal::start && snapshots_.wanted(plan)
-                          ? From::snapshot
-                          : From::start;
+    const From from =
+        options_.substrate == Substrate::fibres && renewal != Renewal::start && snapshots_.wanted(plan)
+            ? From::snapshot
+            : From::start;
     if (from == From::snapshot) renewal = Renewal::fork;
     const SessionAnswer answer = HEDDLE_TRY(ask(rest, renewal, from, given ? &*given : nullptr));
     if (from == From::snapshot && !snapshots_.performed(answer)) continue;
@@ -343,7 +353,8 @@ Result<Execution> ProgramExecutor::execution_of(SessionAnswer session, const Exe
   }
   out.pending_events.assign(events.begin() + static_cast<ptrdiff_t>(result.kept_events), events.end());
   for (size_t i = 0; i < out.marked_stacks.size(); ++i)
-    out.marked_stacks[i] = stack_of(std::span(result.marked[i].frames, result.marked[i].size), result.load_base, program_);
+    out.marked_stacks[i] =
+        stack_of(std::span(result.marked[i].frames, result.marked[i].size), result.load_base, program_);
   out.moves = std::move(session.answer.moves);
   out.moves_complete = result.moves == out.moves.size();
   out.created = std::move(session.answer.threads);

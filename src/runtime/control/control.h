@@ -112,6 +112,7 @@ struct rt_thread {
   /* strategies */
   uint64_t priority, flush_priority;
   bool held; /* strategy hold: its next event is at a held place */
+  uint64_t preempted_at; /* after so many events, and one; 0: it was not, or has gone on since */
   /* start, result */
   void* (*start)(void*);
   int (*start_c11)(void*);

@@ -125,7 +125,8 @@ static void match_given_thread(struct rt_thread* thread) {
     }
 }
 
-/* Threads of main() have the first arenas in order; others are looked for from a place that their names give. */
+/* Threads of main() have the first arenas in order; others are looked for from a place that their names give.
+ */
 static uint32_t arena_for(const struct rt_thread* thread) {
   enum { FIRST = HEAP_ROOMY / 2, COUNT = HEAP_ROOMY - FIRST };
   if (thread->index == 0) return 0;
@@ -273,7 +274,7 @@ static struct heddle_step* new_step(enum heddle_step_kind kind, const struct rt_
   return step;
 }
 
-static void note_run(const struct rt_thread* self, const struct rt_thread* next) {
+static void note_run(struct rt_thread* self, struct rt_thread* next) {
   struct heddle_step* step = last_step();
   if (step != NULL && step->kind == HEDDLE_STEP_run && step->thread == next->index) {
     ++step->count;
@@ -281,7 +282,10 @@ static void note_run(const struct rt_thread* self, const struct rt_thread* next)
   }
   if (self != next) {
     rt_close_step(self);
-    if (end_of(self) == HEDDLE_END_preempted) ++rt.preemptions;
+    const bool preempted = end_of(self) == HEDDLE_END_preempted;
+    if (preempted) ++rt.preemptions;
+    self->preempted_at = preempted ? rt.events + 1 : 0;
+    next->preempted_at = 0;
   }
   new_step(HEDDLE_STEP_run, next);
 }
@@ -571,15 +575,14 @@ static struct rt_action choose_alone(struct rt_thread* self, struct rt_thread* a
 }
 
 /* Threads that work until another one has slept for a second leave it no other way to wake up, where nobody is
- * preempted or the second is more than the strategy lets pass. So every now and then somebody whose time was over
- * long ago, or who has slept through many events, has his turn. */
+ * preempted or the second is more than the strategy lets pass. So every now and then somebody whose time was
+ * over long ago, or who has slept through many events, has his turn. */
 #define NOW_AND_THEN 65536 /* events */
 #define LONG_SLEEP 200000
 #define LONG_AGO 200000000 /* nanoseconds */
 static bool is_overdue(const struct rt_thread* thread) {
   if (!thread->op.timed || may_choose(thread)) return false;
-  if (thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_sleep &&
-      rt.events - thread->slept_from >= LONG_SLEEP)
+  if (thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_sleep && rt.events - thread->slept_from >= LONG_SLEEP)
     return true;
   const uint64_t now = rt_clock(CLOCK_MONOTONIC);
   return now > LONG_AGO && thread->op.deadline <= now - LONG_AGO;

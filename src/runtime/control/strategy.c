@@ -35,6 +35,8 @@ RT_STATE static uint64_t held_salt;
 RT_STATE static uint32_t held_share;
 RT_STATE static bool held_walk;
 
+RT_STATE static bool awaited_came; /* plan.awaited has done what a thread is delayed for */
+
 static bool is_held_place(uint32_t site) {
   uint64_t hash = held_salt ^ site;
   return rt_next_random(&hash) % held_share == 0;
@@ -45,6 +47,7 @@ static uint64_t high_priority(void) {
 }
 
 void rt_strategy_begin(void) {
+  awaited_came = false;
   expected = rt.plan.expected_events != 0 ? rt.plan.expected_events : longest != 0 ? longest : 100;
   lowest = LOW_PRIORITIES / 2;
   patience = rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive && rt_random_below(2) == 0 ? PATIENCE : 0;
@@ -102,19 +105,47 @@ static bool is_held(const struct rt_thread* thread) {
   return false;
 }
 
+/* Another thread is to come to what it does first. */
+static bool is_delayed(const struct rt_thread* thread) {
+  return rt.plan.delayed == thread->index + 1 && !awaited_came;
+}
+
+static void note_awaited(const struct rt_thread* self) {
+  if (RT_LIKELY(rt.plan.delayed == 0) || self->index != rt.plan.awaited) return;
+  if ((uint64_t)(uintptr_t)self->op.object == rt.plan.awaited_address && rt.events > rt.plan.awaited_behind)
+    awaited_came = true;
+}
+
+static bool holds_back(const struct rt_thread* thread) {
+  return is_held(thread) || is_delayed(thread);
+}
+
+static bool ends_process(const struct rt_thread* thread) {
+  return thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_process_exit;
+}
+
 static struct rt_action nonpreemptive(const struct rt_thread* self, const struct rt_action* actions,
                                       uint32_t runs, uint32_t count) {
   if (runs == 0) return actions[0];
-  bool all_held = rt.plan.held_count != 0; /* then they take turns */
-  for (uint32_t i = 0; i < runs && all_held; ++i) all_held = is_held(actions[i].thread);
+  const bool holds = rt.plan.held_count != 0 || rt.plan.delayed != 0;
+  bool all_held = holds; /* then they take turns */
+  for (uint32_t i = 0; i < runs && all_held; ++i) all_held = holds_back(actions[i].thread);
   const struct rt_action* behind = NULL;
   const struct rt_action* first = NULL;
+  const struct rt_action* preempted = NULL;
+  const struct rt_action* last = NULL; /* of all: it ends the process */
   for (uint32_t i = 0; i < runs; ++i) {
     const struct rt_thread* thread = actions[i].thread;
-    if (!all_held && rt.plan.held_count != 0 && is_held(thread)) continue;
-    if (thread == self && !gives_way(thread) && !has_had_its_turn() && !all_held) return actions[i];
+    if (!all_held && holds && holds_back(thread)) continue;
+    if (thread == self && !gives_way(thread) && !has_had_its_turn() && !all_held) {
+      if (rt.plan.successor != HEDDLE_SUCCESSOR_preempted || !ends_process(thread)) return actions[i];
+      last = &actions[i];
+    }
     if (thread == self || !goes_on(thread)) continue;
-    if (rt.plan.youngest_first) {
+    if (thread->preempted_at != 0 &&
+        (preempted == NULL || thread->preempted_at > preempted->thread->preempted_at))
+      preempted = &actions[i];
+    if (rt.plan.successor == HEDDLE_SUCCESSOR_younger) {
       first = &actions[i];
       if (thread->index < self->index) behind = &actions[i];
       continue;
@@ -122,6 +153,8 @@ static struct rt_action nonpreemptive(const struct rt_thread* self, const struct
     if (first == NULL) first = &actions[i];
     if (behind == NULL && thread->index > self->index) behind = &actions[i];
   }
+  if (preempted != NULL && rt.plan.successor == HEDDLE_SUCCESSOR_preempted) return *preempted;
+  if (last != NULL) return *last;
   if (behind != NULL) return *behind;
   if (first != NULL) return *first;
   /* All spin: a buffered store may be what they wait for; otherwise they take turns. */
@@ -196,6 +229,7 @@ static bool races(const struct rt_op* a, const struct rt_op* b) {
 }
 
 void rt_strategy_performed(struct rt_thread* self) {
+  note_awaited(self);
   if (rt.following) return;
   for (uint32_t i = 0; i < change_count; ++i)
     if (change_points[i] == rt.events) self->priority = LOW_PRIORITIES - 1 - i;
