@@ -25,9 +25,9 @@
 #define HEDDLE_CONTROL_MAX_STACK 64              /* frames kept of a failure's stack */
 #define HEDDLE_CONTROL_MARKED 2                  /* events whose stacks can be asked for */
 #define HEDDLE_CONTROL_HELD 16                   /* places where threads can be held */
-#define HEDDLE_CONTROL_SNAPSHOTS 16              /* processes that may serve requests; 0 is the one that was started */
-#define HEDDLE_CONTROL_TEXT 512                  /* bytes of a message, with its terminating zero */
-#define HEDDLE_NO_SITE 0xffffffffu               /* a place outside the program's own code */
+#define HEDDLE_CONTROL_SNAPSHOTS 16 /* processes that may serve requests; 0 is the one that was started */
+#define HEDDLE_CONTROL_TEXT 512     /* bytes of a message, with its terminating zero */
+#define HEDDLE_NO_SITE 0xffffffffu  /* a place outside the program's own code */
 
 /* Small blocks of the heap, for those who look at the memory of a run: a block has a record in front, which
  * says how many granules of 16 bytes it has. */
@@ -253,10 +253,10 @@ struct heddle_result {
   int32_t exit_code;       /* of the program, when it ended by itself */
   uint32_t steps_truncated;
   uint64_t preemptions;
-  uint64_t load_base;                       /* of the executable: addresses of code minus this are its own */
+  uint64_t load_base;      /* of the executable: addresses of code minus this are its own */
   uint64_t processor_time; /* nanoseconds that the execution took of the process that performed it */
   uint64_t fork_time;      /* nanoseconds that the last copy of the process took; 0: there was none */
-  uint64_t stack[HEDDLE_CONTROL_MAX_STACK]; /* code addresses, innermost first */
+  uint64_t stack[HEDDLE_CONTROL_MAX_STACK];          /* code addresses, innermost first */
   struct heddle_stack marked[HEDDLE_CONTROL_MARKED]; /* of plan.marked */
   char text[HEDDLE_CONTROL_TEXT];
 };
@@ -285,19 +285,22 @@ struct heddle_plan {
   uint32_t lenient;          /* enum heddle_lenience */
   uint32_t buffer_limit;     /* stores per thread that may be buffered; 0: 64 */
   uint32_t keep_moves;
-  uint64_t marked[HEDDLE_CONTROL_MARKED]; /* the stacks of these events, from 1, are wanted; 0: none. With keep_events */
+  uint64_t marked[HEDDLE_CONTROL_MARKED]; /* the stacks of these events, from 1, are wanted; 0: none. With
+                                             keep_events */
   /* Snapshots that the run may leave, by bits: renewal `fork`, fibres, a given schedule (not by names), and
-   * no step of it left out until there. The next one is due so many events and so much processor time (nanoseconds) behind the last. */
+   * no step of it left out until there. The next one is due so many events and so much processor time
+   * (nanoseconds) behind the last. */
   uint32_t snapshots;
   uint32_t unused;
   uint64_t snapshot_events, snapshot_time;
-  uint64_t known_length; /* events of the longest run that is known to have passed, for snapshots: they cannot learn it */
-  /* Strategy "nonpreemptive": who is about to wait at one of these places, or could go on there, goes on only when
-   * nobody else can. */
+  uint64_t known_length; /* events of the longest run that is known to have passed, for snapshots: they cannot
+                            learn it */
+  /* Strategy "nonpreemptive": who is about to wait at one of these places, or could go on there, goes on only
+   * when nobody else can. */
   uint32_t held_count, held[HEDDLE_CONTROL_HELD];
   uint32_t successor; /* enum heddle_successor */
-  /* Strategy "nonpreemptive": thread `delayed` (its index, and one; 0: none) goes on only when nobody else can, until
-   * thread `awaited` (its index) has performed an event at this address, behind so many events of all. */
+  /* Strategy "nonpreemptive": thread `delayed` (its index, and one; 0: none) goes on only when nobody else can,
+   * until thread `awaited` (its index) has performed an event at this address, behind so many events of all. */
   uint32_t delayed, awaited;
   uint64_t awaited_address, awaited_behind;
   uint64_t stop_at_move; /* before this move, from 1, the process stands still; renewal `once` only. 0: never */
@@ -307,7 +310,8 @@ struct heddle_plan {
 struct heddle_snapshot {
   uint64_t steps, count;
   uint64_t events;
-  uint32_t request; /* that it was taken for: numbers are used again, and the one before may not have ended yet */
+  uint32_t
+      request; /* that it was taken for: numbers are used again, and the one before may not have ended yet */
   uint32_t unused;
 };
 

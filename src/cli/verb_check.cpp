@@ -244,9 +244,10 @@ void add_check(VerbSet& verbs) {
                              [options](const CommonOptions& common) { return run_verb(*options, common); });
   std::vector<std::string> names;
   for (const NamedAlgorithm& each : kAlgorithms) names.emplace_back(each.name);
-  verb->add_option("--algorithm", options->algorithm,
-                   "trees (default), mcr, mcr-s, mcr-s+, se-mcr, icb (default with --preemptions or --depth) or dpor: "
-                   "docs/check.md tells them apart")
+  verb->add_option(
+          "--algorithm", options->algorithm,
+          "trees (default), mcr, mcr-s, mcr-s+, se-mcr, icb (default with --preemptions or --depth) or dpor: "
+          "docs/check.md tells them apart")
       ->check(CLI::IsMember(names));
   std::vector<std::string> engines;
   for (const NamedEngine& each : kEngines) engines.emplace_back(each.name);

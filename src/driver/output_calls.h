@@ -19,8 +19,8 @@ struct LibraryCode {
   // that others may use too.
   std::unordered_set<uint32_t> tries_locks_again;
   std::unordered_set<uint32_t> formats;  // set or ask for width, precision, fill or flags of a stream
-  // Move a std::string, or ask how much it can hold: optimised, they read that number also where characters are in
-  // its place, of which most may never have been written.
+  // Move a std::string, or ask how much it can hold: optimised, they read that number also where characters are
+  // in its place, of which most may never have been written.
   std::unordered_set<uint32_t> string_moves;
 };
 LibraryCode library_code(const Program& program);

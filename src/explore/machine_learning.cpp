@@ -284,8 +284,8 @@ std::string OperationalMachine::follow(MachineState& state, const heddle_event& 
       return fmt::format("the result of {} was {:#x}, and should have been {:#x}",
                          sync_name(event.kind - uint32_t{HEDDLE_EVENT_sync}), edge.input, expected.value_or(0));
   }
-  // What a thread finds in the format of a stream is whatever it is. What it stores in that of a stream of its own
-  // was looked at later, when a library may have used the memory otherwise (a frame that ended).
+  // What a thread finds in the format of a stream is whatever it is. What it stores in that of a stream of its
+  // own was looked at later, when a library may have used the memory otherwise (a frame that ended).
   const bool is_own_write = operation.kind == HEDDLE_EVENT_write && behaviour_.formats(operation.site) &&
                             behaviour_.is_private(operation.address);
   const bool is_undefined = is_private(operation) && undefined_sites_.contains(operation.site);

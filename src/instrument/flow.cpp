@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "instrument/clear_frames.h"
 #include "instrument/control_calls.h"
 #include "instrument/control_hooks.h"
 #include "instrument/control_ranges.h"
@@ -46,6 +47,8 @@ class FlowInstrumentation {
         accesses[const_cast<llvm::Instruction*>(access.instruction)].push_back(
             {access, llvm::WeakTrackingVH(const_cast<llvm::Value*>(access.pointer))});
     std::vector<llvm::CallBase*> calls;
+    std::vector<llvm::AllocaInst*> variables;
+    for (llvm::Function* function : functions) llvm::append_range(variables, local_variables(*function));
     for (llvm::Function* function : functions)
       for (llvm::Instruction& instruction : llvm::instructions(*function))
         if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
@@ -59,6 +62,7 @@ class FlowInstrumentation {
     for (llvm::Function* function : functions) add_flow_accesses(*function, accesses, program_, hooks);
     for (llvm::Function* function : functions) forget_memory_attributes(*function);
     for (llvm::CallBase* call : calls) forget_memory_attributes(*call);
+    clear_frames(variables);
   }
 
  private:

@@ -1,6 +1,6 @@
-// Model of what libstdc++ does when a thread ends (condition_variable.cc, future.cc): the state of a promise whose
-// value was set by set_value_at_thread_exit becomes ready. As there, a key of the C library whose destructor runs
-// what was registered, the youngest first.
+// Model of what libstdc++ does when a thread ends (condition_variable.cc, future.cc): the state of a promise
+// whose value was set by set_value_at_thread_exit becomes ready. As there, a key of the C library whose
+// destructor runs what was registered, the youngest first.
 #include <cstdlib>
 #include <future>
 #include <memory>

@@ -111,7 +111,7 @@ struct rt_thread {
   uint64_t barrier; /* PSO: stores from now on wait for those with smaller numbers */
   /* strategies */
   uint64_t priority, flush_priority;
-  bool held; /* strategy hold: its next event is at a held place */
+  bool held;             /* strategy hold: its next event is at a held place */
   uint64_t preempted_at; /* after so many events, and one; 0: it was not, or has gone on since */
   /* start, result */
   void* (*start)(void*);
@@ -127,9 +127,9 @@ struct rt_thread {
   struct rt_running* handlers;                            /* handlers.c: those that run, innermost first */
   int fault;                                              /* handlers.c: the handler of this fault runs */
   const void* fault_address;
-  uint64_t drawn; /* random numbers, so far: random.c */
-  uint32_t alone; /* harness.c: how many parts without switches it is in */
-  uint64_t slept_from; /* sleep.c: after so many events */
+  uint64_t drawn;                  /* random numbers, so far: random.c */
+  uint32_t alone;                  /* harness.c: how many parts without switches it is in */
+  uint64_t slept_from;             /* sleep.c: after so many events */
   uint64_t loop_event, loop_until; /* unseen_loops.c: its last such event; not asked again before so many */
   uint32_t loops;                  /* such events in a row */
   char name[16];
@@ -142,7 +142,7 @@ struct rt_globals {
   bool walking;   /* over the stack after the end: a broken one may make this crash */
   bool internal;  /* the runtime itself calls into libc: memory it takes there is not the program's */
   struct rt_thread* current;
-  struct rt_thread* alone; /* harness.c: as long as it can go on, nobody else does */
+  struct rt_thread* alone;   /* harness.c: as long as it can go on, nobody else does */
   struct rt_thread* threads; /* HEDDLE_CONTROL_MAX_THREADS */
   uint32_t thread_count;     /* created in this execution */
   uint32_t arenas_taken;     /* of those that threads of threads share out: a bit for each */
@@ -155,10 +155,10 @@ struct rt_globals {
   uint64_t events, values, preemptions;
   uint64_t turn_from;   /* events when the running thread had its turn */
   uint64_t loop_events; /* of these, by waiting in a library's loop: no progress (unseen_loops.c) */
-  uint64_t quiet; /* events in a row that changed nothing, by threads that spin */
-  uint64_t now;   /* virtual nanoseconds that passed by waiting; see rt_clock() */
-  uint64_t base;  /* of the executable (runtime/load_base.h) */
-  uint64_t begun; /* processor time of the process when the execution began */
+  uint64_t quiet;       /* events in a row that changed nothing, by threads that spin */
+  uint64_t now;         /* virtual nanoseconds that passed by waiting; see rt_clock() */
+  uint64_t base;        /* of the executable (runtime/load_base.h) */
+  uint64_t begun;       /* processor time of the process when the execution began */
 };
 extern struct rt_globals rt;
 
@@ -265,8 +265,8 @@ bool rt_wait_for_files(const struct rt_thread* only, int milliseconds);
 bool rt_file_may_wait(int file);
 bool rt_before_file_call(int file, short events);
 bool rt_waits_for_files(const struct rt_thread* thread);
-/* The same for calls that wait for a process, which these descriptors stand for. To who explores, the event orders
- * nothing. */
+/* The same for calls that wait for a process, which these descriptors stand for. To who explores, the event
+ * orders nothing. */
 struct pollfd;
 bool rt_before_process_call(const struct pollfd* files, uint64_t count, bool dont_wait);
 void rt_finish_file_call(long result);
@@ -400,13 +400,13 @@ void rt_deliver_signals(struct rt_thread* self); /* runs handlers */
 extern volatile uint32_t rt_handled_in_child;    /* handlers.c: how often a handler ran in a forked child */
 pid_t rt_real_id(pid_t id);                      /* identity.c: for the kernel */
 bool rt_had_children(void);
-pid_t rt_next_child(void);                       /* what the next child will be called; 0: by its real id */
-void rt_child_begins(pid_t name);                /* in the child */
-pid_t rt_name_child(pid_t id);                   /* in its parent: its name */
-bool rt_has_children(void);                      /* that have not ended */
-pid_t rt_child_of(pid_t id);                     /* the name of a child; other ids stay as they are */
-pid_t rt_child_at(uint32_t number);              /* the real id of a child, in order of creation; 0: no more */
-bool rt_send_to_process(int number);             /* false: nobody takes it, the default action is to be done */
+pid_t rt_next_child(void);           /* what the next child will be called; 0: by its real id */
+void rt_child_begins(pid_t name);    /* in the child */
+pid_t rt_name_child(pid_t id);       /* in its parent: its name */
+bool rt_has_children(void);          /* that have not ended */
+pid_t rt_child_of(pid_t id);         /* the name of a child; other ids stay as they are */
+pid_t rt_child_at(uint32_t number);  /* the real id of a child, in order of creation; 0: no more */
+bool rt_send_to_process(int number); /* false: nobody takes it, the default action is to be done */
 void rt_signal_arrived(int number, const siginfo_t* information); /* from outside */
 bool rt_signals_restart(const struct rt_thread* self);            /* pending ones: all have SA_RESTART */
 /* handlers.c */
@@ -431,8 +431,8 @@ _Noreturn void rt_end_execution(void);
 _Noreturn void rt_last_thread_ended(void);
 void rt_early_start(void); /* a thread is created before main() */
 /* unseen_loops.c */
-void rt_watch_unseen_loops(void);   /* from now on, in this process */
-bool rt_unseen_loop_came(void);     /* its signal, since the last question: it may have interrupted a system call */
+void rt_watch_unseen_loops(void); /* from now on, in this process */
+bool rt_unseen_loop_came(void); /* its signal, since the last question: it may have interrupted a system call */
 bool rt_release_unseen_loops(void); /* those that wait may be asked at once; false: there is none */
 bool rt_release_unseen_loop(struct rt_thread* thread);
 bool rt_is_in_unseen_loop(const struct rt_thread* thread);

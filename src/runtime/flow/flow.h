@@ -175,7 +175,7 @@ void rt_fl_clear_event(void* at, uint64_t size);
 void rt_fl_copy_event(void* to, const void* from, uint64_t size);
 void rt_fl_free_event(void* block, uint64_t size, const void* link); /* the link is copied to its beginning */
 void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy into memory of the program */
-void rt_fl_begin_write(const void* to, uint64_t size);               /* an event that writes it, until rt_fl_end_event */
+void rt_fl_begin_write(const void* to, uint64_t size); /* an event that writes it, until rt_fl_end_event */
 
 /* ---- sections.c */
 void rt_fl_begin_section(const void* lock); /* it has been acquired; its event follows */
