@@ -1,5 +1,5 @@
 /* Pipes and event counters (eventfd) that the program makes and uses by itself: their events say what is done
- * to which of them, so that whoever explores all interleavings can foresee it (explore/channels.h). A
+ * to which of them, so that whoever explores all interleavings can foresee it (explore/machine_channels.cpp). A
  * descriptor that was copied, does not wait, or is inherited by a child is used as any other (files.c).
  */
 #include <errno.h>
