@@ -26,7 +26,7 @@ FLOW = {"flow": (1, 1, 0), "flow-o1": (1, 0, 0), "order": (0, 0, 1), "stride": (
 WAYS = ["native", *FLOW, "leap", "tsan"]
 FEW_ROUNDS = 2
 SLOW = ("order", "stride", "leap", "tsan")
-PLAN_MAGIC, FORMAT = 0x6E616C70656C6468, 3  # src/abi/flow.h
+PLAN_MAGIC, FORMAT = 0x6E616C70656C6468, 4  # src/abi/flow.h
 USED_AT = 32
 GOAL_MEAN, GOAL_EACH = 0.20, 0.73
 

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_FLOW_FORMAT 3
+#define HEDDLE_FLOW_FORMAT 4
 #define HEDDLE_FLOW_MAGIC 0x776f6c66656c6468ull       /* "hdleflow" */
 #define HEDDLE_FLOW_PLAN_MAGIC 0x6e616c70656c6468ull  /* "hdleplan" */
 #define HEDDLE_FLOW_STEPS_MAGIC 0x70657473656c6468ull /* "hdlestep" */
@@ -58,8 +58,9 @@ enum heddle_flow_kind {
    (uint64_t)(hands) << HEDDLE_FLOW_HANDS_AT)
 
 /* ---- the first page of a thread's file; instrumented code works on the first four fields through the
- * thread-local pointer heddle_flow_self. Before the i-th access of a stretch (instrument/flow_accesses.h):
- * status = s + 4 * i + direct; behind the last, the n-th: status = s + 4 * n, s being what it was. */
+ * thread-local pointer heddle_flow_self. Before the first access of a stretch (instrument/flow_accesses.h):
+ * status = s + 4 + direct; before the i-th, if it takes a hook: status = s + 4 * i + direct; behind the last,
+ * the n-th: status = s + 4 * n, s being what it was. */
 #define HEDDLE_FLOW_SELF "heddle_flow_self"
 /* Thread-local pointer: the stack that the runtime works on; null while it does (runtime/flow/entry.h). */
 #define HEDDLE_FLOW_STACK "rt_fl_stack"
@@ -67,15 +68,16 @@ enum heddle_flow_kind {
 /* A section is what a thread does under a lock, from one release to the next (runtime/flow/sections.c). */
 enum heddle_flow_state {
   HEDDLE_FLOW_done = 0,    /* all events up to the number are */
-  HEDDLE_FLOW_direct = 1,  /* the event with the number accesses a granule that the thread need not lock */
+  HEDDLE_FLOW_direct = 1,  /* the event with the number, and perhaps others behind it, access granules that the
+                            * thread need not lock */
   HEDDLE_FLOW_waiting = 2, /* the event with the number has not been performed, or works under locks */
   HEDDLE_FLOW_unmixed = 3, /* the event with the number is done; what was read lately is not in the hash yet */
 };
 struct heddle_flow_thread {
   uint64_t status; /* number << 2 | enum heddle_flow_state */
-  uint64_t tag;    /* lower half of the word of a granule that this thread owns */
-  uint64_t hash;   /* of the values that its events read. Of a stretch: sum = sum * FACTOR ^ value for each word
-                    * but the first; then hash = (hash ^ sum) * FACTOR */
+  uint64_t tag;  /* lower half of the word of a granule that this thread owns; ~0: its next access is to take a
+                  * hook */
+  uint64_t hash; /* of the values that its events read: hash = hash * FACTOR + value for each word */
   const uint64_t*
       seen;      /* by slots: up to which event of each thread all are known to come before; in memory only */
   uint64_t used; /* bytes of the stream */
@@ -84,11 +86,13 @@ struct heddle_flow_thread {
   uint32_t ended, stop; /* stop: errno of why the stream ends early */
   uint64_t edges, data; /* entries, so far */
   uint64_t handed_over, barriers;
+  uint64_t hooks; /* accesses that took one: what the thread accessed before is over */
   char name[HEDDLE_FLOW_NAME];
   uint64_t guard; /* the word of a granule that is guarded by the section the thread is in, with no hands; ~0:
                      in none */
 };
-#define HEDDLE_FLOW_FACTOR 0x9e3779b97f4a7c15ull
+/* Odd, so that no single value is lost, and cheap: one instruction that takes one cycle. */
+#define HEDDLE_FLOW_FACTOR 9ull
 
 /* ---- the stream. Numbers are LEB128 varints; `signed` ones are zigzag. */
 enum heddle_flow_entry {
@@ -110,6 +114,18 @@ enum heddle_flow_what {
   HEDDLE_FLOW_signal,     /* a handler runs here; result: the signal; bytes: the handler's address, siginfo_t */
   HEDDLE_FLOW_told,       /* a value that was asked of nobody here: chance, time stamps, ids of children */
   HEDDLE_FLOW_mapped,     /* what a call wrote into a mapped file; result: its address; bytes */
+  HEDDLE_FLOW_fault, /* a fault that a handler of the program was called for: the event is all that the thread
+                      * did since its stretch began (runtime/flow/handlers.c) */
+  HEDDLE_FLOW_read_file, /* read() or pread() of a file that does not change; result: bytes that were read;
+                          * bytes: struct heddle_flow_read, the file's name */
+};
+
+/* Of which file, as it was, and from where in it (runtime/flow/files.c). It is kept with the recording as
+ * inputs/DEVICE-INODE. */
+struct heddle_flow_read {
+  uint64_t device, inode, size;
+  int64_t seconds, nanoseconds; /* of its last change */
+  uint64_t offset;
 };
 
 /* ---- what the runtime is to do. Baselines are other ways of recording, for comparison only. */

@@ -229,6 +229,7 @@ class CodeMapBuilder {
       map_.rows_.push_back({{row.Address.Address + shift, next.Address.Address + shift},
                             program_.id_of(*match.instruction).value,
                             match.replaced,
+                            program_.id_of(match.last != nullptr ? *match.last : *match.instruction).value,
                             match.ptwrite});
     }
   }
@@ -341,6 +342,11 @@ std::optional<InstructionId> CodeMap::instruction_at(uint64_t address) const {
 bool CodeMap::is_replaced_call(uint64_t address) const {
   const Row* row = row_at(address);
   return row != nullptr && row->replaced;
+}
+
+std::optional<InstructionId> CodeMap::end_of_replacement(uint64_t address) const {
+  const Row* row = row_at(address);
+  return row != nullptr && row->replaced ? std::optional(InstructionId(row->last)) : std::nullopt;
 }
 
 PtwriteSite CodeMap::ptwrite_at(uint64_t address) const {

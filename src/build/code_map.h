@@ -57,6 +57,8 @@ class CodeMap {
   std::optional<InstructionId> instruction_at(uint64_t address) const;
   // A call that is none in the program: a library model stands in its place (program/library_models.h).
   bool is_replaced_call(uint64_t address) const;
+  // The last instruction of what stands in its place; nothing: none does.
+  std::optional<InstructionId> end_of_replacement(uint64_t address) const;
   // Code that was put in to tell this about the instruction there.
   PtwriteSite ptwrite_at(uint64_t address) const;
   // What a block of the translation unit's function, by its number there, is in the program; null: nothing
@@ -80,6 +82,7 @@ class CodeMap {
     CodeRange range;
     uint32_t instruction;
     bool replaced = false;
+    uint32_t last = 0;  // replaced: the last instruction
     PtwriteSite ptwrite;
   };
   const Row* row_at(uint64_t address) const;

@@ -46,6 +46,9 @@ std::vector<MatchedInstruction> match_instructions(const llvm::Function& unit, c
                                   ? length[(i + 1) * width + j + 1] + 1
                                   : std::max(length[(i + 1) * width + j], length[i * width + j + 1]);
   size_t missing = 0;  // but for calls
+  const auto ends_before = [&](size_t j) {  // what stands for the calls just before
+    for (auto gone = out.rbegin(); gone != out.rend() && gone->replaced; ++gone) gone->last = to[j - 1];
+  };
   for (size_t i = 0, j = 0; i < left.size(); ++i) {
     if (length[i * width + j] == length[(i + 1) * width + j]) {  // it is gone
       const bool is_call = llvm::isa<llvm::CallBase>(from[i]);
@@ -54,8 +57,10 @@ std::vector<MatchedInstruction> match_instructions(const llvm::Function& unit, c
       continue;
     }
     while (left[i] != right[j] || length[i * width + j] != length[(i + 1) * width + j + 1] + 1) ++j;
+    if (j != 0) ends_before(j);
     out.push_back({.instruction = to[j++]});
   }
+  ends_before(to.size());
   // Calls and what depended on them; with much more gone it is another function.
   return missing * 4 <= left.size() ? out : std::vector<MatchedInstruction>();
 }

@@ -14,6 +14,7 @@ namespace heddle {
 struct MatchedInstruction {
   const llvm::Instruction* instruction = nullptr;  // null: none
   bool replaced = false;  // it was a call, and this is the first instruction of what stands there now
+  const llvm::Instruction* last = nullptr;  // replaced: the last instruction of that
   PtwriteSite ptwrite;    // it is one that was put in, to tell this about the instruction
 };
 

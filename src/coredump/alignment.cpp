@@ -149,13 +149,13 @@ class Follower {
     for (size_t i = 0; i < headers.size(); ++i) {
       const auto known =
           std::ranges::find(frame.loops, headers[i], [](const auto& loop) { return loop.first; });
-      if (known == frame.loops.end()) return regions.reaches_forward(frame.block, headers[i]);
+      if (known == frame.loops.end()) return regions.may_reach(frame.block, headers[i]);
       if (i >= wanted.counts.size() || !wanted.counts[i])
         return true;  // any iteration: nothing is lost inside the loop
       if (known->second > *wanted.counts[i]) return false;
       if (known->second < *wanted.counts[i]) return true;  // there will be another round, or the loop is left
     }
-    return regions.reaches_forward(frame.block, target);
+    return regions.may_reach(frame.block, target);
   }
 
   void leave(FunctionId function) {

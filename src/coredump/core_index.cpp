@@ -267,7 +267,10 @@ CoreIndex index_of_stack(const CoreFile& core, const CoreStack& stack, const Cod
   for (const CoreFrame& frame : stack.frames) {
     const std::optional<FunctionId> function = frame.in_program ? map.function_at(frame.place()) : std::nullopt;
     if (!function) continue;
-    IndexFrame entry{.function = *function, .at = instruction_near(map, frame, *function), .counts = {}};
+    IndexFrame entry{.function = *function,
+                     .at = instruction_near(map, frame, *function),
+                     .until = map.end_of_replacement(frame.place()),
+                     .counts = {}};
     if (entry.at) {
       for (const uint32_t header : regions.of(*function).loops_of(regions.block_of(*entry.at))) {
         entry.counts.push_back(recovery.count(frame, *entry.at, header));

@@ -33,6 +33,8 @@ struct IndexFrame {
   FunctionId function;
   std::optional<InstructionId>
       at;  // the call that led further, at last where the thread stands; nothing: not known
+  // A library model stands in the place of the call, from `at` to this; the thread is somewhere in it.
+  std::optional<InstructionId> until;
   // Of the loops around it, outermost first: how often the header has been entered; nothing: not known.
   std::vector<std::optional<uint64_t>> counts;
 };

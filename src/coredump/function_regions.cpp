@@ -43,6 +43,15 @@ bool FunctionRegions::reaches_forward(uint32_t from, uint32_t to) const {
   return reached[to];
 }
 
+bool FunctionRegions::may_reach(uint32_t from, uint32_t to) const {
+  if (reaches_forward(from, to)) return true;
+  const Branches above = flow_.controlled_by(to);
+  return std::ranges::any_of(loops_[from], [&](uint32_t header) {
+    return !in_loop(header, to) && reaches_forward(header, to) &&
+           std::ranges::none_of(above, [&](const auto& branch) { return in_loop(header, branch.first); });
+  });
+}
+
 // Branches of the same iteration of the loop (none: of the function outside all loops) on which the block
 // depends.
 FunctionRegions::Branches FunctionRegions::forward_dependences(uint32_t block,

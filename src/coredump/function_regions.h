@@ -43,6 +43,9 @@ class FunctionRegions {
   std::vector<Region> regions_of(uint32_t block) const;
   // Along edges that close no loop.
   bool reaches_forward(uint32_t from, uint32_t to) const;
+  // The same, with as many more rounds as it takes of loops that are over before the target: that neither hold
+  // it nor the branches that lead to it. (Out of the middle of a loop each round may lead there, or not.)
+  bool may_reach(uint32_t from, uint32_t to) const;
 
  private:
   using Branches = std::vector<std::pair<uint32_t, uint32_t>>;  // block, successor

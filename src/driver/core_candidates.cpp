@@ -1,6 +1,7 @@
 #include "driver/core_candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "abi/sync_role.h"
@@ -57,6 +58,11 @@ SyncRole role_of(const heddle_event& event) {
     default:
       return SyncRole::none;
   }
+}
+
+bool is_timed(const heddle_event& event) {
+  const uint32_t kind = is_sync(event) ? event.kind - HEDDLE_EVENT_sync : 0;
+  return kind == HEDDLE_SYNC_cond_timedwait || kind == HEDDLE_SYNC_cond_wait_cxx;
 }
 
 bool roles_conflict(SyncRole one, SyncRole other) {
@@ -163,17 +169,56 @@ struct WordAccess {
   size_t event;
   uint32_t thread;
   bool read, write;
+  uint8_t bytes;  // of the word, by bits
+};
+
+// By thread and byte of a word: an access. Of several at one byte the last that was put there.
+class ByByte {
+ public:
+  using Each = std::array<const WordAccess*, 8>;
+
+  void put(const WordAccess& access) {
+    Each& each = threads_.try_emplace(access.thread, Each{}).first->second;
+    for (size_t i = 0; i < each.size(); ++i)
+      if ((access.bytes >> i & 1) != 0) each[i] = &access;
+  }
+  // The one next to the given access among those of the thread that share a byte with it; null: none.
+  static const WordAccess* nearest(const Each& each, const WordAccess& to) {
+    const auto distance = [&](const WordAccess* access) {
+      return access->event > to.event ? access->event - to.event : to.event - access->event;
+    };
+    const WordAccess* best = nullptr;
+    for (size_t i = 0; i < each.size(); ++i)
+      if ((to.bytes >> i & 1) != 0 && each[i] != nullptr &&
+          (best == nullptr || distance(each[i]) < distance(best)))
+        best = each[i];
+    return best;
+  }
+  const WordAccess* nearest(uint32_t thread, const WordAccess& to) const {
+    const auto found = threads_.find(thread);
+    return found != threads_.end() ? nearest(found->second, to) : nullptr;
+  }
+  const std::map<uint32_t, Each>& threads() const { return threads_; }
+
+ private:
+  std::map<uint32_t, Each> threads_;
 };
 
 // The likelier, the smaller; multiplied by the rank among its like.
-constexpr uint64_t kExplainedViolation = 2, kCriticalViolation = 4, kExplained = 4, kCritical = 8,
-                   kViolation = 20, kConflict = 40, kSync = 48, kPosition = 3, kChoice = 8, kRest = 64,
-                   kBehind = 4;
+constexpr uint64_t kDecidedViolation = 2, kDecided = 4, kExplainedViolation = 2, kCriticalViolation = 4,
+                   kExplained = 4, kCritical = 8, kViolation = 20, kConflict = 40, kSync = 48, kPosition = 3,
+                   kChoice = 8, kRest = 64, kBehind = 4;
 
 class Finder {
  public:
   explicit Finder(const CandidateRun& run)
-      : run_(run), events_(run.events), held_(events_, run.threads.size()), order_(events_, run.threads) {}
+      : run_(run),
+        events_(run.events),
+        held_(events_, run.threads.size()),
+        order_(events_, run.threads),
+        begins_(run.threads.size(), events_.size()) {
+    for (size_t i = events_.size(); i-- > 0;) begins_[events_[i].thread] = i;
+  }
 
   std::vector<CoreCandidate> find() {
     collect();
@@ -195,6 +240,7 @@ class Finder {
   struct Found {
     uint64_t factor = UINT64_MAX;
     uint64_t awaited = kNothing;  // address
+    uint32_t awaited_of = 0;
     uint64_t awaited_factor = UINT64_MAX;
   };
 
@@ -233,7 +279,8 @@ class Finder {
         if (!found->second.second && !(frees(event) && found->second.first != event.thread) &&
             !freed_.contains(word) && !critical_words_.contains(word))
           return;
-        words_[word].push_back({i, event.thread, reads(event), writes(event)});
+        words_[word].push_back(
+            {i, event.thread, reads(event), writes(event), bytes_of(event.address, event.size, word)});
       });
     }
     // A block that one thread uses and another frees: seen only now.
@@ -252,46 +299,62 @@ class Finder {
     collect();
   }
 
+  static uint8_t bytes_of(uint64_t address, uint64_t size, uint64_t word) {
+    uint8_t bytes = 0;
+    for (uint64_t i = 0; i < 8; ++i) {
+      const uint64_t at = word * 8 + i;
+      if (at >= address && at - address < std::max<uint64_t>(size, 1)) bytes |= static_cast<uint8_t>(1u << i);
+    }
+    return bytes;
+  }
+
   // The first access behind an event by each other thread that conflicts with it.
   void look_at_word(uint64_t word, const std::vector<WordAccess>& accesses) {
     if (std::ranges::none_of(accesses, [](const WordAccess& access) { return access.write; })) return;
-    std::map<uint32_t, const WordAccess*> next_write, next_read;
-    // Backwards: what comes next is known then.
+    ByByte last, next_write, next_read;
     std::vector<const WordAccess*> before(accesses.size(), nullptr);
-    std::map<uint32_t, const WordAccess*> last;
     for (size_t i = 0; i < accesses.size(); ++i) {
-      const auto found = last.find(accesses[i].thread);
-      if (found != last.end()) before[i] = found->second;
-      last[accesses[i].thread] = &accesses[i];
+      before[i] = last.nearest(accesses[i].thread, accesses[i]);
+      last.put(accesses[i]);
     }
+    const bool alone = std::ranges::all_of(
+        accesses, [&](const WordAccess& access) { return access.thread == accesses[0].thread; });
+    // Backwards: what comes next is known then.
     for (size_t i = accesses.size(); i-- > 0;) {
       const WordAccess& access = accesses[i];
-      const auto meet = [&](const std::map<uint32_t, const WordAccess*>& others) {
-        for (const auto& [thread, other] : others)
-          if (thread != access.thread) add_access(word, access, before[i], *other);
+      const auto meet = [&](const ByByte& others) {
+        for (const auto& [thread, each] : others.threads())
+          if (const WordAccess* other = thread != access.thread ? ByByte::nearest(each, access) : nullptr)
+            add_access(word, access, before[i], *other);
       };
       meet(next_write);
       if (access.write) meet(next_read);
-      if (critical_words_.contains(word)) meet_twins(access, before[i], next_write, next_read);
-      if (access.write) next_write[access.thread] = &access;
-      if (access.read) next_read[access.thread] = &access;
+      if (is_critical(word, access, alone)) meet_twins(access, before[i], next_write);
+      if (access.write) next_write.put(access);
+      if (access.read) next_read.put(access);
     }
   }
 
-  // A thread of the same kind that has nothing left to do in this run may do there what this one does, under
-  // the same locks.
-  void meet_twins(const WordAccess& access, const WordAccess* before,
-                  const std::map<uint32_t, const WordAccess*>& writers,
-                  const std::map<uint32_t, const WordAccess*>& readers) {
+  // A thread of the same kind that writes nothing there any more in this run may do what this one does, if it
+  // comes before: under the same locks, or without those that it only tries to take.
+  void meet_twins(const WordAccess& access, const WordAccess* before, const ByByte& writers) {
     for (uint32_t other = 1; other < run_.threads.size(); ++other) {
       if (other == access.thread || run_.threads[other].start != run_.threads[access.thread].start ||
-          writers.contains(other) || readers.contains(other))
+          writers.nearest(other, access) != nullptr)
         continue;
       size_t at = access.event;
-      for (const auto& [lock, taken] : held_.at(access.event)) at = std::min(at, taken);
-      const bool violation = before != nullptr && before->event < at;
-      add(at, other, violation ? 2 * kCriticalViolation : 2 * kCritical, events_[access.event].address);
-      concerns(at, other, access.event, access.event);
+      bool tries = false;
+      for (const auto& [lock, taken] : held_.at(access.event)) {
+        at = std::min(at, taken);
+        tries |= role_of(events_[taken]) == SyncRole::tries;
+      }
+      const auto meet_at = [&](size_t event) {
+        const bool violation = before != nullptr && before->event < event;
+        add(event, other, violation ? 2 * kCriticalViolation : 2 * kCritical, events_[access.event].address);
+        concerns(event, other, access.event, access.event);
+      };
+      if (tries) meet_at(access.event);
+      meet_at(at);
     }
   }
 
@@ -299,6 +362,18 @@ class Finder {
     if (other.write)
       return (first.read && !first.write) || (second.read && !second.write) || (first.read && second.write);
     return first.write && second.write;
+  }
+
+  // `alone`: nobody else accesses the word, so what the failing thread has in variables of its own is not
+  // meant.
+  bool is_critical(uint64_t word, const WordAccess& access, bool alone = false) const {
+    const auto found = critical_words_.find(word);
+    return found != critical_words_.end() &&
+           std::ranges::any_of(found->second, [&](const CriticalVariable* variable) {
+             const MemoryDifference& difference = variable->difference;
+             return (bytes_of(difference.address, difference.size, word) & access.bytes) != 0 &&
+                    !(alone && difference.own);
+           });
   }
 
   // The value in the core is what one of the two writes.
@@ -312,35 +387,62 @@ class Finder {
     return (written & mask) == (difference.failing & mask);
   }
 
-  void add_access(uint64_t word, const WordAccess& access, const WordAccess* before, const WordAccess& other) {
-    // Where a lock keeps the two apart, the other one must come before the lock is taken; unless it only tries
-    // to take it, and may go on without.
-    size_t at = access.event;
-    if (order_.before(access.event, other.event)) return;
-    bool tries = false;
-    for (const auto& [lock, taken] : held_.at(access.event))
-      for (const auto& [theirs, taken_there] : held_.at(other.event))
+  // Where a lock keeps the two apart, the other one must come before the lock is taken; unless it only tries to
+  // take it, and may go on without, or waits and has given it back: its time may end.
+  template <typename Add>
+  void at_preemptions(size_t event, size_t other, Add add_at) {
+    if (order_.before(event, other)) return;
+    size_t at = event;
+    bool tries = is_timed(events_[other]);
+    for (const auto& [lock, taken] : held_.at(event))
+      for (const auto& [theirs, taken_there] : held_.at(other))
         if (lock == theirs) {
           at = std::min(at, taken);
           tries |= role_of(events_[taken_there]) == SyncRole::tries;
         }
-    if (tries && at != access.event) add_conflict(word, access, before, other, access.event);
-    add_conflict(word, access, before, other, at);
+    if (tries && at != event) add_at(event);
+    add_at(at);
+  }
+
+  void add_access(uint64_t word, const WordAccess& access, const WordAccess* before, const WordAccess& other) {
+    at_preemptions(access.event, other.event,
+                   [&](size_t at) { add_conflict(word, access, before, other, at); });
   }
 
   void add_conflict(uint64_t word, const WordAccess& access, const WordAccess* before, const WordAccess& other,
                     size_t at) {
     const bool violation = before != nullptr && before->event < at && cannot_be_serial(*before, other, access);
     uint64_t factor = violation ? kViolation : kConflict;
-    if (const auto critical = critical_words_.find(word); critical != critical_words_.end()) {
-      const bool explained = std::ranges::any_of(critical->second, [&](const CriticalVariable* variable) {
-        return explains(access, *variable) || explains(other, *variable);
-      });
+    if (is_critical(word, access)) {
+      const bool explained =
+          std::ranges::any_of(critical_words_.at(word), [&](const CriticalVariable* variable) {
+            return explains(access, *variable) || explains(other, *variable);
+          });
       factor = violation ? (explained ? kExplainedViolation : kCriticalViolation)
                          : (explained ? kExplained : kCritical);
     }
+    if (decides(access, other) || decides(other, access)) {
+      factor = std::min(factor, violation ? kDecidedViolation : kDecided);
+      const uint32_t following = thread_behind(at);
+      if (following != other.thread) {
+        add(at, following, factor, events_[other.event].address, other.thread);
+        concerns(at, following, access.event, other.event);
+      }
+    }
     add(at, other.thread, factor, events_[other.event].address);
     concerns(at, other.thread, access.event, other.event);
+  }
+
+  // Who goes on in the run when the thread that performs the event does not any more.
+  uint32_t thread_behind(size_t event) const {
+    const auto behind =
+        std::find_if(events_.begin() + static_cast<ptrdiff_t>(event), events_.end(),
+                     [&](const heddle_event& other) { return other.thread != events_[event].thread; });
+    return behind != events_.end() ? behind->thread : events_[event].thread;
+  }
+
+  bool decides(const WordAccess& read, const WordAccess& write) const {
+    return run_.deciding != nullptr && read.read && write.write && run_.deciding->contains(read.event);
   }
 
   // A candidate is as near in the slice as the nearest access whose order it changes.
@@ -358,9 +460,9 @@ class Finder {
       const size_t event = used[i];
       const SyncRole role = role_of(events_[event]);
       for (const auto& [who, other] : next)
-        if (who.first != events_[event].thread && roles_conflict(role, who.second) &&
-            !order_.before(event, other))
-          add(event, who.first, critical ? kCritical : kSync, object);
+        if (who.first != events_[event].thread && roles_conflict(role, who.second))
+          at_preemptions(event, other,
+                         [&](size_t at) { add(at, who.first, critical ? kCritical : kSync, object); });
       next[{events_[event].thread, role}] = event;
     }
   }
@@ -382,7 +484,7 @@ class Finder {
         if (next == thread) continue;
         const bool failing = next == run_.failing;
         if (failing || (positions[next].kind == CorePosition::Kind::midway && !positions[next].guessed))
-          note({i, next}, failing ? kPosition : 2 * kPosition, kNothing);
+          note({i, next}, failing ? kPosition : 2 * kPosition, kNothing, next);
       }
     }
   }
@@ -415,10 +517,11 @@ class Finder {
       if (behind == events_.end()) continue;
       const auto event = static_cast<size_t>(last.base() - events_.begin()) - 1;
       const auto critical = critical_words_.find(left.address / 8);
-      const bool explained = critical != critical_words_.end() &&
-                             std::ranges::any_of(critical->second, [&](const CriticalVariable* variable) {
-                               return explains({event, last->thread, reads(*last), writes(*last)}, *variable);
-                             });
+      const bool explained =
+          critical != critical_words_.end() &&
+          std::ranges::any_of(critical->second, [&](const CriticalVariable* variable) {
+            return explains({event, last->thread, reads(*last), writes(*last), 0}, *variable);
+          });
       add(static_cast<size_t>(behind - events_.begin()), left.thread,
           explained                           ? kExplained
           : critical != critical_words_.end() ? kCritical
@@ -428,38 +531,40 @@ class Finder {
   }
 
   void add(size_t event, uint32_t next, uint64_t factor, uint64_t awaited) {
+    add(event, next, factor, awaited, next);
+  }
+  void add(size_t event, uint32_t next, uint64_t factor, uint64_t awaited, uint32_t awaited_of) {
     if (event < run_.from || order_.before_thread(event, next)) return;
-    if (has_twin(event, next)) factor *= 2;
     if (event >= run_.aligned) factor *= kBehind;
-    note({event, next}, factor, awaited);
+    note({event, next}, factor, awaited, awaited_of);
   }
 
   // Of several reasons the likeliest one says what is awaited, if it awaits anything.
-  void note(const Key& key, uint64_t factor, uint64_t awaited) {
+  void note(const Key& key, uint64_t factor, uint64_t awaited, uint32_t awaited_of) {
     Found& found = found_.try_emplace(key).first->second;
     found.factor = std::min(found.factor, factor);
     if (awaited == kNothing || factor >= found.awaited_factor) return;
     found.awaited = awaited;
+    found.awaited_of = awaited_of;
     found.awaited_factor = factor;
   }
 
-  // Another thread of the same kind stands for this one: neither has begun.
-  bool has_twin(size_t event, uint32_t next) {
-    if (begins_.empty()) {
-      begins_.assign(run_.threads.size(), events_.size());
-      for (size_t i = events_.size(); i-- > 0;) begins_[events_[i].thread] = i;
+  // Another thread of the same kind, which is to do the same, stands for this one: neither has begun.
+  bool has_twin(const Key& key, const Found& found) const {
+    for (uint32_t other = 1; other < key.next; ++other) {
+      if (other == events_[key.event].thread || run_.threads[other].start != run_.threads[key.next].start ||
+          begins_[other] < key.event || begins_[key.next] < key.event)
+        continue;
+      const auto twin = found_.find({key.event, other});
+      if (twin != found_.end() && twin->second.factor <= found.factor) return true;
     }
-    for (uint32_t other = 1; other < next; ++other)
-      if (other != events_[event].thread && run_.threads[other].start == run_.threads[next].start &&
-          begins_[other] >= event && begins_[next] >= event)
-        return true;
     return false;
   }
 
   // Among alike ones the last before the aligned point comes first; of those behind it the first.
   std::vector<CoreCandidate> ranked() const {
     std::map<uint64_t, std::vector<Key>> alike;
-    for (const auto& [key, found] : found_) alike[found.factor].push_back(key);
+    for (const auto& [key, found] : found_) alike[found.factor * (has_twin(key, found) ? 2 : 1)].push_back(key);
     std::vector<CoreCandidate> out;
     for (auto& [factor, keys] : alike) {
       std::ranges::sort(keys, {}, [&](const Key& key) {
@@ -471,7 +576,8 @@ class Finder {
                        .thread = events_[key.event].thread,
                        .next = key.next,
                        .weight = ++rank * factor,
-                       .awaited = found_.at(key).awaited});
+                       .awaited = found_.at(key).awaited,
+                       .awaited_of = found_.at(key).awaited_of});
     }
     std::ranges::sort(out, {}, [](const CoreCandidate& c) { return std::tuple(c.weight, c.event, c.next); });
     if (out.size() > run_.most) out.resize(run_.most);
@@ -492,13 +598,13 @@ class Finder {
   const std::vector<heddle_event>& events_;
   const HeldLocks held_;
   const ForkJoinOrder order_;
+  std::vector<size_t> begins_;                         // first event by thread
   std::map<uint64_t, std::vector<WordAccess>> words_;  // those that several threads use
   std::map<uint64_t, std::vector<size_t>> objects_;
   std::set<uint64_t> freed_;
   std::unordered_map<uint64_t, std::vector<const CriticalVariable*>> critical_words_, critical_objects_;
   std::map<Key, Found> found_;
   std::map<Key, uint64_t> nearest_;  // in the slice
-  std::vector<size_t> begins_;       // first event by thread
 };
 
 }  // namespace

@@ -4,9 +4,13 @@
 // failure it disturbs an access to a critical variable. Here a candidate is a pair of events of two threads
 // that conflict (the same memory, one of them writes; the same synchronisation object): thread `thread` is
 // preempted before its event, `next` goes on and comes to its own (`awaited`) first. So preemptions that change
-// no order are no candidates, and of those that change the same order there is one. Where both events are
-// inside critical sections of one lock, the preemption is before the lock is taken. What makes a candidate
+// no order are no candidates, and of those that change the same order there is one; two where a read is meant
+// that decided (below) and others go on before that thread in the run: these at first, as they did, or the
+// thread itself. Where both events are inside critical sections of one lock, the preemption is before the lock
+// is taken; so it is where a thread waits for a condition, or signals one. What makes a candidate
 // likelier, beside its distance in time to the aligned point:
+//   - it changes what a read sees that decided by which way a thread went, where the core has it elsewhere
+//     (core_slice.h), or that the failing instruction used;
 //   - it concerns a critical variable, most of all one whose value in the core is written by one of the two;
 //   - the thread accessed the same memory before, and the three accesses cannot be put in any serial order (the
 //     four patterns of Lu et al., ASPLOS 2006): an atomicity violation;
@@ -28,7 +32,8 @@ struct CoreCandidate {
   uint32_t thread = 0;
   uint32_t next = 0;  // goes on instead
   uint64_t weight = 0;
-  uint64_t awaited = 0;  // address of the event that `next` is to come to first; 0: none in particular
+  uint64_t awaited = 0;     // address of the event that is to come first; 0: none in particular
+  uint32_t awaited_of = 0;  // whose event: mostly that of `next`
 };
 
 // The run in which preemptions are looked for: the passing one, or one that a preemption gave.
@@ -43,6 +48,8 @@ struct CandidateRun {
   size_t most = 100'000;                                 // candidates
   // What threads would have done next when the process ended; null: nothing.
   const std::vector<heddle_event>* pending = nullptr;
+  const std::set<size_t>* deciding =
+      nullptr;  // reads that must see something else (core_slice.h); null: none known
   // By event (driver/core_slice.h): candidates are ranked by it instead of by time; null: by time.
   const std::vector<uint32_t>* dependence = nullptr;
 };

@@ -1,6 +1,7 @@
 #include "driver/core_case.h"
 
 #include <fmt/core.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
 #include <csignal>
@@ -116,14 +117,28 @@ RecordedFailure hang_in(const CoreCase& core, const ControlledProgram& program) 
   RecordedFailure out{
       .kind = "hang", .identity = "hang", .headline = "the program was running: a hang, it seems"};
   std::set<std::string> places;
-  for (const CoreIndex& index : core.indexes)
-    if (!index.index.frames.empty() && index.index.frames.back().at)
-      places.insert(place_text(program.place_of_site(index.index.frames.back().at->value)));
+  for (size_t i = 0; i < core.indexes.size(); ++i)
+    if (const std::vector<InstructionId> at = core.stands_at(i); !at.empty())
+      places.insert(place_text(program.place_of_site(at.front().value)));
   for (const std::string& place : places) out.identity += (out.identity == "hang" ? " " : "; ") + place;
   return out;
 }
 
 }  // namespace
+
+std::vector<InstructionId> CoreCase::stands_at(size_t thread) const {
+  const std::vector<IndexFrame>& frames = indexes[thread].index.frames;
+  if (frames.empty() || !frames.back().at) return {};
+  std::vector<InstructionId> out;
+  if (frames.back().until)
+    for (uint32_t i = frames.back().at->value; i <= frames.back().until->value; ++i) {
+      const llvm::Instruction& instruction = regions->program().instruction(InstructionId(i));
+      if (llvm::isa<llvm::CallBase>(instruction) && !llvm::isa<llvm::IntrinsicInst>(instruction))
+        out.emplace_back(i);
+    }
+  if (out.empty()) out.push_back(*frames.back().at);
+  return out;
+}
 
 Result<void> check_core_belongs(const CoreFile& core, const std::filesystem::path& executable) {
   const CoreModule* module = core.executable();

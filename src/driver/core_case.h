@@ -24,6 +24,8 @@ struct CoreCase {
   std::vector<std::string> notes;  // what could not be known, in words
 
   bool hangs() const { return failure.kind == "hang"; }
+  // Instructions that a thread may stand at: several where a library model stands in the place of a call.
+  std::vector<InstructionId> stands_at(size_t thread) const;
 };
 
 // `program` must outlive the result. The error of a core of another program names both build ids; other

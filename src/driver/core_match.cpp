@@ -11,37 +11,17 @@ bool is_among(std::string_view kind, std::initializer_list<std::string_view> kin
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-std::set<std::string> functions_at(const CoreCase& core, const IndexFrame& frame) {
-  std::set<std::string> out;
+// The function itself by the linker's name, those inlined into it as line tables have them.
+std::vector<CoreFunction> functions_at(const CoreCase& core, const IndexFrame& frame) {
   const Program& program = core.regions->program();
-  if (!frame.at) return {short_name(readable_name(program.function(frame.function)))};
+  const auto own = FunctionName::of(short_name(readable_name(program.function(frame.function))));
+  if (!frame.at) return {{.name = own, .file = {}, .begin = 0}};
+  std::vector<CoreFunction> out;
   for (const SourcePlace& place : source_places(program.instruction(*frame.at)))
-    out.insert(short_name(place.function));
+    out.push_back(
+        {.name = FunctionName::of(short_name(place.function)), .file = place.file, .begin = place.begin});
+  if (!out.back().name.whole && out.back().name.own == own.own) out.back().name = own;
   return out;
-}
-
-// "pop" of "Queue::pop(bool)", as debug information names it.
-std::string without_scope(std::string_view name) {
-  size_t begin = 0, end = name.size();
-  int depth = 0;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (depth == 0 && name[i] == '(' && !name.substr(i).starts_with("(anonymous")) {
-      end = i;
-      break;
-    }
-    if (name[i] == '<' || name[i] == '(') ++depth;
-    if (name[i] == '>' || name[i] == ')') --depth;
-    if (depth == 0 && name[i] == ':') begin = i + 1;
-  }
-  return std::string(name.substr(begin, end - begin));
-}
-
-bool holds(const std::set<std::string>& functions, const StackFrame& frame) {
-  // Without -g the symbols name them: with scope and parameters.
-  const auto named = [&](const std::string& function) {
-    return functions.contains(function) || functions.contains(without_scope(function));
-  };
-  return named(frame.function) || (frame.place && named(frame.place->function));
 }
 
 }  // namespace
@@ -51,13 +31,15 @@ std::string_view text_of(CoreMatch match) {
   return kTexts[static_cast<size_t>(match)];
 }
 
-CoreMatcher::CoreMatcher(const CoreCase& core, const CodeNames& names) : core_(core) {
+CoreMatcher::CoreMatcher(const CoreCase& core, const CodeNames& names)
+    : core_(core), names_(names), lines_(core.regions->program().module()) {
   for (size_t i = 0; i < core.indexes.size(); ++i) {
     const std::vector<IndexFrame>& frames = core.indexes[i].index.frames;
     if (frames.empty()) continue;
-    if (frames.back().at) waiting_.insert(place_text(names.place_of_site(frames.back().at->value)));
+    for (const InstructionId at : core.stands_at(i)) waiting_.insert(place_text(names.place_of_site(at.value)));
     if (!core.hangs() && i != core.failing) continue;
-    for (const IndexFrame& frame : frames) around_.merge(functions_at(core, frame));
+    for (const IndexFrame& frame : frames)
+      std::ranges::move(functions_at(core, frame), std::back_inserter(around_));
     if (i == core.failing) innermost_ = functions_at(core, frames.back());
   }
   constexpr std::string_view kAllocator[] = {"malloc", "free",      "calloc",          "realloc",
@@ -66,6 +48,21 @@ CoreMatcher::CoreMatcher(const CoreCase& core, const CodeNames& names) : core_(c
     if (frame.in_program) break;
     heap_damaged_ |= std::ranges::find(kAllocator, frame.symbol) != std::end(kAllocator);
   }
+}
+
+// Where names do not tell, lines do.
+bool CoreMatcher::holds(const std::vector<CoreFunction>& functions, const StackFrame& frame) const {
+  const auto is = [&](const CoreFunction& function, const std::string& text) {
+    const FunctionName name = FunctionName::of(text);
+    if (!may_be_same(function.name, name)) return false;
+    if (!frame.place || frame.place->line == 0 || function.begin == 0) return true;
+    const std::string file = names_.source_path(frame.place->file);
+    const unsigned begin = lines_.begin_of(file, frame.place->line, name.own);
+    return begin == 0 || (begin == function.begin && file == function.file);
+  };
+  return std::ranges::any_of(functions, [&](const CoreFunction& function) {
+    return is(function, frame.function) || (frame.place && is(function, frame.place->function));
+  });
 }
 
 bool CoreMatcher::same_function(const Failure& failure) const {

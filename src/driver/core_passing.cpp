@@ -149,11 +149,14 @@ void find_positions(const CoreCase& core, PassingRun& run) {
           align(core.indexes[members[i]].index, run.execution.moves, threads[i], *core.regions);
       placed[threads[i]] = true;
       if (members[i] == core.failing && run.alignment && run.alignment->thread == threads[i])
-        run.positions[threads[i]] = {CorePosition::Kind::midway,
-                                     events_before(run, threads[i], run.alignment->move)};
+        run.positions[threads[i]] = {.kind = CorePosition::Kind::midway,
+                                     .events = events_before(run, threads[i], run.alignment->move),
+                                     .predicate = run.alignment->predicate};
       else if (found)
-        run.positions[threads[i]] = {CorePosition::Kind::midway, events_before(run, threads[i], found->move),
-                                     guessed};
+        run.positions[threads[i]] = {.kind = CorePosition::Kind::midway,
+                                     .events = events_before(run, threads[i], found->move),
+                                     .guessed = guessed,
+                                     .predicate = found->predicate};
     }
   };
   const auto main = std::ranges::find(core.stacks, core.core->pid(), &CoreStack::tid);
@@ -172,8 +175,8 @@ void find_positions(const CoreCase& core, PassingRun& run) {
     if (creator.kind == CorePosition::Kind::unknown) continue;
     const bool begun = creator.kind == CorePosition::Kind::ended ||
                        (creator.kind == CorePosition::Kind::midway && born[thread] <= creator.events);
-    run.positions[thread] = {begun ? CorePosition::Kind::ended : CorePosition::Kind::not_begun,
-                             begun ? all[thread] : 0};
+    run.positions[thread] = {.kind = begun ? CorePosition::Kind::ended : CorePosition::Kind::not_begun,
+                             .events = begun ? all[thread] : 0};
   }
   // Where a group could not be paired, nobody of it is known to have ended.
   for (const auto& [first, members] : groups)
@@ -336,25 +339,6 @@ void find_critical(PassingRun& run) {
   }
 }
 
-// Of a hang: what the threads of the core wait for, known by the places of the program where they do.
-void find_awaited(const CoreCase& core, PassingRun& run) {
-  std::set<uint32_t> sites;
-  for (const CoreIndex& index : core.indexes)
-    if (!index.index.frames.empty() && index.index.frames.back().at)
-      sites.insert(index.index.frames.back().at->value);
-  std::set<uint64_t> objects;
-  for (const heddle_event& event : run.execution.kept_events)
-    if (event.kind >= HEDDLE_EVENT_sync && event.address != 0 && sites.contains(event.site))
-      objects.insert(event.address);
-  for (const uint64_t object : objects) {
-    CriticalVariable variable{
-        .difference = {.path = "", .address = object, .size = 1}, .accesses = 0, .sync = true};
-    for (const heddle_event& event : run.execution.kept_events)
-      variable.accesses += event.address == object ? 1 : 0;
-    run.critical.push_back(std::move(variable));
-  }
-}
-
 Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& follow,
                                const LaunchOptions& launch, const ExecutionPlan& plan, const PassingRun& run,
                                const Alignment& alignment) {
@@ -403,6 +387,22 @@ Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& fo
 
 }  // namespace
 
+std::vector<CriticalVariable> awaited_objects(const CoreCase& core, const std::vector<heddle_event>& events) {
+  std::set<uint32_t> sites;
+  for (size_t i = 0; i < core.indexes.size(); ++i)
+    for (const InstructionId at : core.stands_at(i)) sites.insert(at.value);
+  std::map<uint64_t, uint64_t> accesses;  // by object
+  for (const heddle_event& event : events)
+    if (event.kind >= HEDDLE_EVENT_sync && event.address != 0 && sites.contains(event.site))
+      accesses.try_emplace(event.address, 0);
+  for (const heddle_event& event : events)
+    if (const auto found = accesses.find(event.address); found != accesses.end()) ++found->second;
+  std::vector<CriticalVariable> out;
+  for (const auto& [object, count] : accesses)
+    out.push_back({.difference = {.path = "", .address = object, .size = 1}, .accesses = count, .sync = true});
+  return out;
+}
+
 Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
                                const RunRules& rules, std::optional<uint64_t> instructions) {
   launch.renewal = Renewal::start;  // the same addresses when it is stopped
@@ -440,7 +440,8 @@ Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, 
     find_critical(run);
     find_critical_pointers(run);
   }
-  if (core.hangs()) find_awaited(core, run);
+  if (core.hangs())
+    std::ranges::move(awaited_objects(core, run.execution.kept_events), std::back_inserter(run.critical));
   find_positions(core, run);
   return run;
 }

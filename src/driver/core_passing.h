@@ -23,6 +23,7 @@ struct CorePosition {
   Kind kind = Kind::unknown;
   uint64_t events = 0;   // of its own that it had performed
   bool guessed = false;  // some of its kind had ended, and which ones is not known
+  std::optional<InstructionId> predicate;  // midway: where it goes another way in the passing run, if it does
 };
 
 struct PassingRun {
@@ -40,6 +41,10 @@ struct PassingRun {
 // known only from the run (coredump/tail_calls.h).
 Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
                                const RunRules& rules, std::optional<uint64_t> instructions);
+
+// Of a hang: what its threads wait for, in a run that performed these events; known by the places where they
+// do.
+std::vector<CriticalVariable> awaited_objects(const CoreCase& core, const std::vector<heddle_event>& events);
 
 // How many instructions of the program the failing thread performed until it failed; nothing: it cannot be
 // followed.

@@ -51,6 +51,7 @@ class Search {
     if (check(passing_.execution)) return finish(CoreSearchResult::End::found);
     in_order_ = options_.order == CoreOrder::chess;
     if (!in_order_) {
+      HEDDLE_TRY(repeat_passing_run());
       HEDDLE_TRY(try_positions());
       by_position_ = result_.tries;
       HEDDLE_TRY(search());
@@ -64,6 +65,36 @@ class Search {
   }
 
  private:
+  // The variant that was followed has its variables, and frames on stacks, at other addresses than the one that
+  // performs the tries. What is looked for there must have the addresses that it has there.
+  Result<void> repeat_passing_run() {
+    critical_ = passing_.critical;
+    Execution again = HEDDLE_TRY(executor_.execute(plan_of(nullptr, Lenience::never)));
+    const std::vector<heddle_event>& followed = passing_.execution.kept_events;
+    const auto same = [](const heddle_event& one, const heddle_event& other) {
+      return one.thread == other.thread && one.site == other.site && one.kind == other.kind;
+    };
+    if (!std::ranges::equal(again.kept_events, followed, same)) return {};
+    struct Moved {
+      uint64_t size, by;
+    };
+    std::map<uint64_t, Moved> moved;
+    for (size_t i = 0; i < followed.size(); ++i)
+      moved.try_emplace(followed[i].address, Moved{std::max<uint64_t>(followed[i].size, 1),
+                                                   again.kept_events[i].address - followed[i].address});
+    for (CriticalVariable& variable : critical_) {
+      uint64_t& address = variable.difference.address;
+      auto at = moved.upper_bound(address);
+      if (at != moved.begin() && std::prev(at)->first + std::prev(at)->second.size > address) --at;
+      if (at != moved.end() && at->first < address + std::max<uint64_t>(variable.difference.size, 1))
+        address += at->second.by;
+    }
+    repeated_ = std::move(again);
+    return {};
+  }
+
+  const Execution& passing_execution() const { return repeated_ ? *repeated_ : passing_.execution; }
+
   // No combination led there. It may take more preemptions, or a thread that gives way at once where others
   // have to go first (as a library does that spins before it waits): the strategies of hunt, for about as long
   // again.
@@ -101,7 +132,7 @@ class Search {
       const uint64_t in_order = base->preemptions * kNextDepth + base->number * kNextRun + candidate;
       open.push({in_order_ ? in_order : base->weight * own, number++, base, candidate});
     };
-    const Base passing = base_of(passing_.execution, nullptr, 0);
+    const Base passing = base_of(passing_execution(), nullptr, 0);
     add(passing, 0);
     Base baseline;
     size_t next_of_baseline = 0, guided = 0;
@@ -131,19 +162,21 @@ class Search {
   // there are far fewer of these, and what the baseline finds is mostly among them.
   Base baseline_of_passing(const BaseRun& guided) {
     in_order_ = true;
-    BaseRun base = *base_of(passing_.execution, nullptr, 0);
+    BaseRun base = *base_of(passing_execution(), nullptr, 0);
     in_order_ = false;
-    std::map<std::pair<size_t, uint32_t>, uint64_t> awaited;
+    std::map<std::pair<size_t, uint32_t>, const CoreCandidate*> awaited;
     for (const CoreCandidate& candidate : guided.candidates)
-      awaited.emplace(std::pair(candidate.event, candidate.next), candidate.awaited);
+      awaited.emplace(std::pair(candidate.event, candidate.next), &candidate);
     const auto in_order = [&](const CoreCandidate& candidate) {
       return std::pair(!awaited.contains({candidate.event, candidate.next}), candidate.weight);
     };
     std::ranges::sort(base.candidates, {}, in_order);
     for (CoreCandidate& candidate : base.candidates) {
       candidate.weight = kBaselineWeight;
-      if (const auto found = awaited.find({candidate.event, candidate.next}); found != awaited.end())
-        candidate.awaited = found->second;
+      if (const auto found = awaited.find({candidate.event, candidate.next}); found != awaited.end()) {
+        candidate.awaited = found->second->awaited;
+        candidate.awaited_of = found->second->awaited_of;
+      }
     }
     return std::make_shared<const BaseRun>(std::move(base));
   }
@@ -185,9 +218,15 @@ class Search {
       base->weight = std::min(kMostWeight, parent->weight * parent->candidates[candidate].weight * 2);
     }
     if (base->preemptions >= options_.preemptions) return base;
+    std::vector<CriticalVariable> critical = critical_;
+    if (core_.hangs()) {
+      // Threads may wait for more in this run than in the passing one, which went another way.
+      std::erase_if(critical, [](const CriticalVariable& variable) { return variable.sync; });
+      std::ranges::move(awaited_objects(core_, execution.kept_events), std::back_inserter(critical));
+    }
     CandidateRun run{.events = execution.kept_events,
                      .threads = execution.created,
-                     .critical = passing_.critical,
+                     .critical = critical,
                      .aligned = aligned_in(execution, base->threads),
                      .pending = &execution.pending_events};
     if (parent != nullptr) {
@@ -197,6 +236,11 @@ class Search {
       if (passing_.alignment) run.failing = passing_.alignment->thread;
       run.positions = &passing_.positions;
     }
+    const std::set<size_t> deciding =
+        in_order_ ? std::set<size_t>()
+                  : deciding_accesses(*core_.regions, execution.kept_events,
+                                      decided(execution, base->threads, run.aligned, parent == nullptr));
+    run.deciding = &deciding;
     std::vector<uint32_t> dependence;
     if (options_.order == CoreOrder::dependence && !in_order_)
       if (const std::optional<SliceStart> start = slice_start(execution, base->threads, run.aligned)) {
@@ -204,8 +248,44 @@ class Search {
         run.dependence = &dependence;
       }
     base->candidates = in_order_ ? candidates_in_order(run) : core_candidates(run);
+    if (parent != nullptr && !in_order_) leave_out_reversal(parent->candidates[candidate], execution, *base);
     result_.candidates = std::max<uint64_t>(result_.candidates, base->candidates.size());
     return base;
+  }
+
+  // What a preemption brought before the event of the thread that was preempted is not to be behind it again.
+  static void leave_out_reversal(const CoreCandidate& made, const Execution& execution, BaseRun& base) {
+    if (made.awaited == 0) return;
+    const std::vector<heddle_event>& events = execution.kept_events;
+    const auto came = std::find_if(events.begin() + static_cast<ptrdiff_t>(std::min(made.event, events.size())),
+                                   events.end(), [&](const heddle_event& event) {
+                                     return event.thread == made.awaited_of && event.address == made.awaited;
+                                   });
+    const auto at = static_cast<size_t>(came - events.begin());
+    std::erase_if(base.candidates, [&](const CoreCandidate& next) {
+      return next.event == at && next.awaited_of == made.thread && next.awaited == made.awaited;
+    });
+  }
+
+  // Where threads of the run go another way than those of the core; and what failed.
+  std::vector<SliceStart> decided(const Execution& execution, const std::vector<ThreadName>& threads,
+                                  size_t aligned, bool is_passing) const {
+    std::vector<SliceStart> out;
+    const bool exact = passing_.alignment && !passing_.alignment->predicate;
+    if (!core_.hangs() || !exact)
+      if (const std::optional<SliceStart> start = slice_start(execution, threads, aligned))
+        out.push_back(*start);
+    if (!is_passing) return out;
+    std::vector<uint64_t> left(passing_.positions.size());
+    for (size_t i = 0; i < left.size(); ++i) left[i] = passing_.positions[i].events;
+    for (size_t i = 0; i < execution.kept_events.size(); ++i) {
+      const uint32_t thread = execution.kept_events[i].thread;
+      if (thread >= left.size() || left[thread] == 0 || --left[thread] != 0) continue;
+      const CorePosition& position = passing_.positions[thread];
+      if (position.predicate && !position.guessed)
+        out.push_back({.instruction = *position.predicate, .thread = thread, .event = i + 1});
+    }
+    return out;
   }
 
   // What went another way at the aligned point, or failed there.
@@ -225,7 +305,7 @@ class Search {
 
   // Where the failing thread has performed as many events as at the aligned point of the passing run.
   size_t aligned_in(const Execution& execution, const std::vector<ThreadName>& threads) const {
-    if (&execution == &passing_.execution || !passing_.alignment) return passing_.aligned_events;
+    if (&execution == &passing_execution() || !passing_.alignment) return passing_.aligned_events;
     const uint32_t failing = passing_.alignment->thread;
     uint64_t left = 0;
     for (size_t i = 0; i < passing_.aligned_events; ++i)
@@ -330,7 +410,7 @@ class Search {
     plan.successor = Successor::preempted;
     if (candidate.awaited != 0)
       plan.delay = Delay{.thread = candidate.thread,
-                         .awaited = candidate.next,
+                         .awaited = candidate.awaited_of,
                          .address = candidate.awaited,
                          .behind = candidate.event};
     return plan;
@@ -386,14 +466,19 @@ class Search {
     if (!core_.hangs() || std::exchange(held_, true)) return {};
     ExecutionPlan plan = plan_of(nullptr, Lenience::never);
     std::set<uint32_t> sites;
-    for (const CoreIndex& index : core_.indexes)
-      if (!index.index.frames.empty() && index.index.frames.back().at)
-        sites.insert(index.index.frames.back().at->value);
+    for (size_t i = 0; i < core_.indexes.size(); ++i)
+      for (const InstructionId at : core_.stands_at(i)) sites.insert(at.value);
     plan.held.assign(sites.begin(), sites.end());
     for (const Successor successor : {Successor::elder, Successor::younger}) {
       plan.successor = successor;
       if (!ended_) HEDDLE_TRY(execute(plan));
     }
+    // Threads come to their waits as soon as they are created, before the main thread goes on that may wake
+    // them.
+    plan.held.clear();
+    plan.successor = Successor::elder;
+    plan.delay = Delay{.thread = 0, .awaited = 0, .address = kNoAddress, .behind = 0};
+    if (!ended_) HEDDLE_TRY(execute(plan));
     return {};
   }
 
@@ -462,6 +547,7 @@ class Search {
   static constexpr uint64_t kMostWeight = uint64_t{1} << 32;
   static constexpr uint64_t kNextDepth = uint64_t{1} << 60, kNextRun = uint64_t{1} << 24;
   static constexpr uint64_t kAll = uint64_t{1} << 40;
+  static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint64_t kBeforeHeld = 2, kAlone = 6, kGuided = 2, kBaselineWeight = 64, kMoreTries = 20;
   static constexpr uint64_t kLeastByChance = 1000;
   static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
@@ -475,6 +561,8 @@ class Search {
   const std::function<void(const CoreSearchResult&)>& progress_;
   const Clock::time_point start_ = Clock::now();
   std::optional<Clock::time_point> deadline_;
+  std::optional<Execution> repeated_;            // the passing run, in the variant that performs the tries
+  std::vector<CriticalVariable> critical_;       // with the addresses that they have there
   bool in_order_ = false;                        // the present phase: in the order of the run, or by weight
   std::set<std::pair<size_t, uint32_t>> tried_;  // alone
   std::optional<bool> timed_;

@@ -6,11 +6,12 @@
 // product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption is looked
 // for in the run that the first one gave. Who is preempted goes on when nobody else can, until the other thread
 // has come to the event that is to be first, wherever that one has to wait on its way; from then on it is the
-// next to go on. A thread in a timed wait is let go on by the end of its time. From the sixth of these tries
-// on, every third one is the next in the order of the run, those of conflicting events first: of these there
-// are far fewer than points for preemptions, so a core that misleads costs little more than none. When all is
-// tried, all pairs of points of the run follow in the order of the baseline, then runs by the strategies of
-// hunt.
+// next to go on. A thread in a timed wait is let go on by the end of its time. Addresses are those of the
+// variant that performs the tries: the passing run, which another variant showed, is repeated there first. From
+// the sixth of these tries on, every third one is the next in the order of the run, those of conflicting events
+// first: of these there are far fewer than points for preemptions, so a core that misleads costs little more
+// than none. When all is tried, all pairs of points of the run follow in the order of the baseline, then runs
+// by the strategies of hunt.
 //
 // With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
 // stays the same.

@@ -36,6 +36,11 @@ class Slicer {
     return std::move(distance_);
   }
 
+  std::set<size_t> first_of(std::span<const SliceStart> starts) {
+    for (const SliceStart& start : starts) reach_sources(start.instruction, start.thread, start.event, 1);
+    return {open_.begin(), open_.end()};
+  }
+
  private:
   static bool writes(const heddle_event& event) {
     return event.kind == HEDDLE_EVENT_write || event.kind == HEDDLE_EVENT_update ||
@@ -186,6 +191,11 @@ class Slicer {
 std::vector<uint32_t> dependence_distances(const ProgramRegions& regions,
                                            const std::vector<heddle_event>& events, const SliceStart& start) {
   return Slicer(regions, events).run(start);
+}
+
+std::set<size_t> deciding_accesses(const ProgramRegions& regions, const std::vector<heddle_event>& events,
+                                   std::span<const SliceStart> starts) {
+  return starts.empty() ? std::set<size_t>() : Slicer(regions, events).first_of(starts);
 }
 
 }  // namespace heddle

@@ -8,6 +8,8 @@
 // before.
 #pragma once
 
+#include <set>
+#include <span>
 #include <vector>
 
 #include "abi/control.h"
@@ -25,5 +27,9 @@ inline constexpr uint32_t kNotInSlice = UINT32_MAX;
 // By event: the number of dependences from the start to it.
 std::vector<uint32_t> dependence_distances(const ProgramRegions& regions,
                                            const std::vector<heddle_event>& events, const SliceStart& start);
+
+// Those with one dependence to one of the starts: reads whose values decided there.
+std::set<size_t> deciding_accesses(const ProgramRegions& regions, const std::vector<heddle_event>& events,
+                                   std::span<const SliceStart> starts);
 
 }  // namespace heddle

@@ -22,6 +22,7 @@
 #include "driver/record_inputs.h"
 #include "driver/recording_summary.h"
 #include "program/effects.h"
+#include "recording/flow_files.h"
 #include "recording/flow_log.h"
 #include "recording/log_file.h"
 #include "replay/interrupt.h"
@@ -160,6 +161,10 @@ class Recorder {
     const bool keep = info.failure || end.kind == RunEnd::Kind::interrupted || (last && options_.keep_passing);
     if (keep) {
       for (std::string& reason : flow_logs_cut_short(made.path())) info.notes.push_back(std::move(reason));
+      if (info.options.flow)
+        if (const auto logs = read_flow_logs(made.path()))
+          for (std::string& problem : keep_flow_files(made.path(), *logs))
+            info.notes.push_back(std::move(problem));
       if (held) result_.output = held->text();
       if (info.options.inputs && is_ordinary(input))
         if (const auto kept = keep_standard_input(input, begin, made.path()); !kept)

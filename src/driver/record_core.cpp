@@ -38,6 +38,8 @@ Result<CoreRecordResult> record_core(CoreRecordRequest request,
   const fs::path parent = request.output.has_parent_path() ? request.output.parent_path() : fs::path(".");
   const TempFolder folder = HEDDLE_TRY(TempFolder::create(fs::absolute(parent)));
   request.run.core = folder.path() / "core";
+  SeenPlaces seen;
+  request.run.seen = &seen;
   CoreRecordResult result;
   while (true) {
     result.last = HEDDLE_TRY(run_watched(request.run));

@@ -24,8 +24,21 @@ std::string first_line(const fs::path& file, std::string_view begins_with) {
   return {};
 }
 
+// Memory that no other process has, whatever the call says (std::atomic<>::wait asks for a futex of all).
+bool is_private(pid_t pid, uint64_t address) {
+  std::ifstream in(fmt::format("/proc/{}/maps", pid));
+  for (std::string line; std::getline(in, line);) {
+    unsigned long begin = 0, end = 0;
+    char protection[8] = {};
+    if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, protection) == 3 && address >= begin &&
+        address < end)
+      return protection[3] == 'p';
+  }
+  return false;
+}
+
 // Waits until another thread wakes it. `threads`: of the process.
-bool waits_for_others(const std::string& call, const std::set<uint64_t>& threads) {
+bool waits_for_others(pid_t pid, const std::string& call, const std::set<uint64_t>& threads) {
   unsigned long long number = 0, address = 0, operation = 0, value = 0, limit = 0;
   if (std::sscanf(call.c_str(), "%llu %llx %llx %llx %llx", &number, &address, &operation, &value, &limit) !=
           5 ||
@@ -37,7 +50,7 @@ bool waits_for_others(const std::string& call, const std::set<uint64_t>& threads
     case FUTEX_WAIT_REQUEUE_PI:
     case FUTEX_LOCK_PI:
     case FUTEX_LOCK_PI2:
-      return (operation & FUTEX_PRIVATE_FLAG) != 0 || threads.contains(value);
+      return (operation & FUTEX_PRIVATE_FLAG) != 0 || threads.contains(value) || is_private(pid, address);
     default:
       return false;
   }
@@ -69,7 +82,7 @@ std::string waits_of(pid_t pid) {
     const std::string folder = fmt::format("/proc/{}/task/{}/", pid, thread);
     const std::string call = first_line(folder + "syscall", "");
     const std::string waited = first_line(folder + "status", "voluntary_ctxt_switches:");
-    if (!waits_for_others(call, threads) || waited.empty()) return {};
+    if (!waits_for_others(pid, call, threads) || waited.empty()) return {};
     out += fmt::format("{} {} {}\n", thread, call, waited);
   }
   return out.empty() || catches_signals(pid) ? std::string() : out;

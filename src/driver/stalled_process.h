@@ -5,8 +5,9 @@
 // Seen from outside, in /proc/PID/task/*/syscall: all threads stand in futex calls without a time limit, and
 // have stood in them for a while without a pause. Others may end such a wait in two ways, and where they might
 // this says nothing: a signal that the program catches, and another process, where the futex is in shared
-// memory. (The C library waits for the end of a thread by a futex of that kind, too: its value is the thread's
-// number.)
+// memory. Calls that allow for that are looked up in the map of memory: std::atomic<>::wait makes such ones
+// whatever the memory, and so does the C library when it waits for the end of a thread (the value is its
+// number).
 #pragma once
 
 #include <sys/types.h>

@@ -33,6 +33,17 @@ constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EX
 constexpr milliseconds kLook(20);            // between two looks at limits
 constexpr milliseconds kStopPatience(2000);  // for threads to stand still
 
+// The processor's debug registers of a thread: it stops before it performs the instruction at one of them.
+constexpr size_t kStops = 4;
+bool stop_at(pid_t thread, size_t number, uint64_t address) {
+  const auto at = [](size_t index) { return offsetof(user, u_debugreg) + index * sizeof(unsigned long); };
+  const auto control = static_cast<uint64_t>(::ptrace(PTRACE_PEEKUSER, thread, at(7), nullptr));
+  const uint64_t bit = uint64_t{1} << 2 * number;  // an instruction, of one byte: no further bits
+  if (::ptrace(PTRACE_POKEUSER, thread, at(7), control & ~bit) != 0) return false;
+  return address == 0 || (::ptrace(PTRACE_POKEUSER, thread, at(number), address) == 0 &&
+                          ::ptrace(PTRACE_POKEUSER, thread, at(7), control | bit) == 0);
+}
+
 // SIGCHLD is waited for, not handled; given back as it was.
 class ChildSignal {
  public:
@@ -106,11 +117,13 @@ class Watch {
   }
 
  private:
-  enum class State : uint8_t { running, stepping, stopping, held };
+  enum class State : uint8_t { running, stepping, calling, stopping, held };
   struct Thread {
     State state = State::running;
     uint64_t steps = 0;       // stepping: instructions of the program's own code until it is held
     uint64_t budget = 0;      // and at most so many in all
+    bool in_program = false;  // stepping: the last instruction was the program's own
+    uint64_t back = 0;        // calling: a library, which returns there
     Clock::time_point until;  // held
   };
 
@@ -213,7 +226,8 @@ class Watch {
     }
     if (known == threads_.end()) {  // it begins
       threads_[thread] = {};
-      if (run_.chaos && may_disturb() && below(3) != 0)
+      stop_at_places(thread);
+      if (steps_anywhere() && below(3) != 0)
         step_on(thread);
       else
         go_on(thread);
@@ -222,16 +236,23 @@ class Watch {
     Thread& entry = known->second;
     if (event == PTRACE_EVENT_EXEC) {
       learn_code();
+      draw_places();
+      stop_at_places(thread);
       go_on(thread);
     } else if (event == PTRACE_EVENT_STOP) {
       if (entry.state == State::stopping && may_disturb())
         step_on(thread);
       else
         resume(thread);
+    } else if (event == PTRACE_EVENT_CLONE && entry.state == State::running && steps_anywhere() &&
+               below(3) == 0) {
+      step_on(thread);  // what it does while the new thread begins
     } else if (event != 0) {
       resume(thread);
     } else if (signal == SIGTRAP && entry.state == State::stepping && is_step(thread)) {
       stepped(thread);
+    } else if (signal == SIGTRAP && is_stop_at(thread)) {
+      came_to_stop(thread);
     } else {
       delivered(thread, signal);
     }
@@ -243,6 +264,11 @@ class Watch {
     siginfo_t info{};
     return ::ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0 && info.si_code != SI_KERNEL &&
            info.si_code > 0;
+  }
+
+  static bool is_stop_at(pid_t thread) {
+    siginfo_t info{};
+    return ::ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0 && info.si_code == TRAP_HWBKPT;
   }
 
   void delivered(pid_t thread, int signal) {
@@ -342,6 +368,51 @@ class Watch {
     return disturbed == 0 || (several_ && disturbed < 3);
   }
 
+  bool steps_anywhere() { return run_.chaos && places_.empty() && !over() && may_disturb(); }
+
+  // ---- disturbances at places
+  void draw_places() {
+    if (!run_.chaos || run_.seen == nullptr || run_.seen->all.size() < kFewPlaces || below(2) == 0) return;
+    const std::vector<uint64_t> all(run_.seen->all.begin(), run_.seen->all.end());
+    for (uint64_t left = 1 + below(kStops); left != 0; --left)
+      places_.push_back(code_begin_ + all[below(all.size())]);
+  }
+
+  void stop_at_places(pid_t thread) {
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (!stop_at(thread, i, places_[i])) places_.clear();  // no such registers here: anywhere then
+  }
+
+  // At a place where threads are held, or behind the call that it was let perform.
+  void came_to_stop(pid_t thread) {
+    Thread& entry = threads_[thread];
+    if (entry.state == State::calling) {
+      stop_at(thread, 0, 0);
+      if (place_of(thread) == entry.back && !over()) {
+        entry.state = State::stepping;
+        stepped(thread);
+        return;
+      }
+    } else if (entry.state == State::running && threads_.size() > 1 && end_.disturbances < kMostHeld &&
+               !over() && may_disturb() && below(4) != 0) {
+      hold(thread);
+      return;
+    }
+    go_on(thread);
+  }
+
+  static uint64_t place_of(pid_t thread) {
+    return static_cast<uint64_t>(::ptrace(PTRACE_PEEKUSER, thread, offsetof(user_regs_struct, rip), nullptr));
+  }
+
+  void hold(pid_t thread) {
+    threads_[thread].state = State::held;
+    threads_[thread].until = Clock::now() + microseconds(spread(500, 30'000));
+    ++end_.disturbances;
+  }
+
+  // ---- disturbances anywhere
+
   uint64_t below(uint64_t bound) { return random_() % bound; }
   // All orders of magnitude alike.
   uint64_t spread(double from, double to) {
@@ -354,8 +425,11 @@ class Watch {
   }
 
   void resume(pid_t thread, int signal = 0) {
-    if (threads_[thread].state == State::stepping)
+    const State state = threads_[thread].state;
+    if (state == State::stepping)
       ::ptrace(PTRACE_SINGLESTEP, thread, nullptr, signal);
+    else if (state == State::calling)
+      ::ptrace(PTRACE_CONT, thread, nullptr, signal);
     else
       go_on(thread, signal);
   }
@@ -365,6 +439,7 @@ class Watch {
     entry.state = State::stepping;
     entry.steps = spread(1, 400);
     entry.budget = 1'500;
+    entry.in_program = false;
     ::ptrace(PTRACE_SINGLESTEP, thread, nullptr, nullptr);
   }
 
@@ -372,15 +447,18 @@ class Watch {
   void stepped(pid_t thread) {
     Thread& entry = threads_[thread];
     while (true) {
-      const auto at =
-          static_cast<uint64_t>(::ptrace(PTRACE_PEEKUSER, thread, offsetof(user_regs_struct, rip), nullptr));
-      if (at >= code_begin_ && at < code_end_) --entry.steps;
+      const uint64_t at = place_of(thread);
+      const bool was_in_program = std::exchange(entry.in_program, at >= code_begin_ && at < code_end_);
+      if (entry.in_program) {
+        --entry.steps;
+        if (run_.seen != nullptr && run_.seen->all.size() < kMostPlaces)
+          run_.seen->all.insert(at - code_begin_);
+      }
       if (entry.steps == 0) {
-        entry.state = State::held;
-        entry.until = Clock::now() + microseconds(spread(500, 30'000));
-        ++end_.disturbances;
+        hold(thread);
         return;
       }
+      if (was_in_program && !entry.in_program && steps_over(thread)) return;
       if (--entry.budget == 0 || (entry.budget % 32 == 0 && over())) {  // a long way through libraries
         go_on(thread);
         return;
@@ -404,6 +482,18 @@ class Watch {
     }
   }
 
+  // Lets a thread perform what it has called in a library at full speed. False: it has not just called.
+  bool steps_over(pid_t thread) {
+    const auto stack =
+        static_cast<uint64_t>(::ptrace(PTRACE_PEEKUSER, thread, offsetof(user_regs_struct, rsp), nullptr));
+    const auto back = static_cast<uint64_t>(::ptrace(PTRACE_PEEKTEXT, thread, stack, nullptr));
+    if (back < code_begin_ || back >= code_end_ || !stop_at(thread, 0, back)) return false;
+    threads_[thread].state = State::calling;
+    threads_[thread].back = back;
+    ::ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+    return true;
+  }
+
   // Lets threads go on whose time is over, stops one now and then. How long to wait for something else.
   microseconds disturb() {
     if (!run_.chaos) return kLook;
@@ -419,7 +509,7 @@ class Watch {
       }
       if (entry.state == State::running) running.push_back(thread);
     }
-    const bool more = !over() && threads_.size() > 1;  // alone it meets nobody
+    const bool more = places_.empty() && !over() && threads_.size() > 1;  // alone it meets nobody
     if (more && now >= next_stop_) {
       next_stop_ = now + microseconds(spread(20, 3000));
       if (!running.empty()) {
@@ -457,6 +547,9 @@ class Watch {
   Clock::time_point next_stop_;
   uint64_t code_begin_ = 0, code_end_ = 0;
   const bool several_ = below(4) == 0;
+  std::vector<uint64_t> places_;  // where threads are held; empty: anywhere
+  static constexpr size_t kFewPlaces = 16, kMostPlaces = 100'000;
+  static constexpr uint64_t kMostHeld = 64;  // a place in a loop is come to again and again
   bool done_ = false;
   WatchedEnd end_;
   std::optional<Error> failed_;

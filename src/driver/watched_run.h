@@ -1,10 +1,13 @@
 // A native run of a program, watched through ptrace: on all cores at full speed, until a signal is about to end
 // it or it hangs; then a core of it is written (heddle record --mode core).
 //
-// With disturbances, threads are stopped at random: one is stepped some instructions of the program's own
-// code on, held there for a while, during which the others run as they like, and goes on. So it loses its
-// processor where it stands, as by the kernel's scheduler, only at more places. Nothing is put into the
-// program.
+// With disturbances, threads are stopped and held for a while, during which the others run as they like. So
+// they lose their processor where they stand, as by the kernel's scheduler, only at more places. In some runs
+// that is anywhere: a thread is stopped at random and stepped some instructions of the program's own code on.
+// In others it is at a few places of the code, drawn from those that were stepped through before, whoever comes
+// there: a failure that takes one of many moments takes one of few places. Nothing is put into the program: the
+// processor's debug registers stop threads at places, and behind calls of libraries that are not stepped
+// through.
 #pragma once
 
 #include <sys/types.h>
@@ -12,12 +15,18 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 
 namespace heddle {
+
+// Instructions of the program's own code that threads were seen at, as distances from where that code begins.
+struct SeenPlaces {
+  std::set<uint64_t> all;
+};
 
 struct WatchedRun {
   std::filesystem::path executable;
@@ -26,6 +35,7 @@ struct WatchedRun {
   bool output_to_error = false;
   bool no_output = false;
   std::optional<uint64_t> chaos;  // seed of the disturbances
+  SeenPlaces* seen = nullptr;  // by runs before; this one adds to it. Null: threads are stopped at random only
   std::optional<std::chrono::milliseconds> hang_timeout;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::filesystem::path core;  // where it goes

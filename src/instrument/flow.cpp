@@ -55,7 +55,7 @@ class FlowInstrumentation {
             call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call))
           calls.push_back(call);
     const ControlHooks ranges(module_);
-    FlowHooks hooks(module_);
+    const FlowHooks hooks(module_);
     add_calls(calls, ranges, hooks);
     for (auto& [instruction, of_one] : accesses)
       if (!is_inline_access(*instruction)) add_access(*instruction, of_one, ranges, hooks);
@@ -67,7 +67,7 @@ class FlowInstrumentation {
 
  private:
   void add_access(llvm::Instruction& instruction, llvm::ArrayRef<HookedAccess> of_one,
-                  const ControlHooks& ranges, FlowHooks& hooks) {
+                  const ControlHooks& ranges, const FlowHooks& hooks) {
     llvm::Value* pointer = of_one[0].pointer;
     if (pointer->getType()->getScalarType()->getPointerAddressSpace() != 0) return;
     HookEmitter emit(program_, ranges, instruction);
@@ -88,7 +88,7 @@ class FlowInstrumentation {
       emit.range(emit.builder().CreateExtractElement(pointer, i), emit.size(8), nullptr, writes);
   }
 
-  void add_calls(llvm::ArrayRef<llvm::CallBase*> calls, const ControlHooks& ranges, FlowHooks& hooks) {
+  void add_calls(llvm::ArrayRef<llvm::CallBase*> calls, const ControlHooks& ranges, const FlowHooks& hooks) {
     llvm::DenseMap<const llvm::CallBase*, std::pair<size_t, size_t>> places;
     for (size_t i = 0; i < sharing_.argument_accesses.size(); ++i)
       ++places.try_emplace(sharing_.argument_accesses[i].call, i, 0).first->second.second;
@@ -99,7 +99,7 @@ class FlowInstrumentation {
   }
 
   void add_call(llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> arguments, const ControlHooks& ranges,
-                FlowHooks& hooks) {
+                const FlowHooks& hooks) {
     HookEmitter emit(program_, ranges, call);
     if (call.isInlineAsm()) {
       if (!assembly_touches_memory(call)) return;
@@ -138,7 +138,7 @@ class FlowInstrumentation {
 
   // What the program's code copies for the callee.
   void add_by_value(HookEmitter& emit, const llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> arguments,
-                    FlowHooks& hooks) {
+                    const FlowHooks& hooks) {
     bool any = false;
     for (const ArgumentAccess& access : arguments) {
       if (access.effect != nullptr || access.sharing != Sharing::shared) continue;
@@ -169,7 +169,7 @@ class FlowInstrumentation {
     return made;
   }
 
-  void end_behind(llvm::CallBase& call, FlowHooks& hooks, FlowInside inside) {
+  void end_behind(llvm::CallBase& call, const FlowHooks& hooks, FlowInside inside) {
     llvm::SmallVector<llvm::Instruction*, 2> places;
     if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
       llvm::BasicBlock* next = invoke->getNormalDest();

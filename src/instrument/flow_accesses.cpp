@@ -1,15 +1,13 @@
 #include "instrument/flow_accesses.h"
 
-#include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
-#include <cstddef>
 #include <utility>
 
 #include "abi/flow.h"
@@ -20,79 +18,7 @@
 namespace heddle {
 namespace {
 
-constexpr uint64_t kEvent = 1 << HEDDLE_FLOW_STATE_BITS;  // one more event, in a status
 constexpr uint64_t kDirect = HEDDLE_FLOW_direct;
-constexpr uint64_t kGranule = 8, kMostBytes = 32;
-// Of heddle_flow_thread.
-enum Field : unsigned {
-  kStatus,
-  kTag,
-  kHash,
-  kSeen,
-  kGuard = offsetof(heddle_flow_thread, guard) / sizeof(uint64_t)
-};
-
-llvm::Type* accessed_type(const llvm::Instruction& access) {
-  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) return store->getValueOperand()->getType();
-  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&access))
-    return exchange->getNewValOperand()->getType();
-  return access.getType();
-}
-
-const llvm::Value* pointer_of(const llvm::Instruction& access) {
-  if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&access)) return update->getPointerOperand();
-  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&access))
-    return exchange->getPointerOperand();
-  return llvm::getLoadStorePointerOperand(&access);
-}
-
-uint64_t bytes_of(const llvm::Instruction& access) {
-  return access.getModule()->getDataLayout().getTypeStoreSize(accessed_type(access));
-}
-
-llvm::Align align_of(const llvm::Instruction& access) {
-  if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&access)) return update->getAlign();
-  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&access)) return exchange->getAlign();
-  return llvm::getLoadStoreAlignment(const_cast<llvm::Instruction*>(&access));
-}
-
-// Bytes that an access touches.
-struct Touched {
-  llvm::Value* pointer;
-  uint64_t size, align;
-  bool writes;
-};
-
-// Offsets of bytes that between them lie in all granules that are touched.
-llvm::SmallVector<uint64_t, 5> granules_of(uint64_t size, uint64_t align) {
-  llvm::SmallVector<uint64_t, 5> out;
-  for (uint64_t at = 0; at < size; at += kGranule) out.push_back(at);
-  const bool within = align >= kGranule || (size <= align && llvm::isPowerOf2_64(size));
-  if (!within && size > 1 && out.back() != size - 1) out.push_back(size - 1);
-  return out;
-}
-
-// Bytes of a load or store that stays inside one granule and that the hooks for single accesses can perform.
-unsigned small_size(const llvm::Instruction& access) {
-  if (!llvm::isa<llvm::LoadInst, llvm::StoreInst>(access)) return 0;
-  const llvm::Type* type = accessed_type(access);
-  const uint64_t size = bytes_of(access);
-  if (!type->isIntegerTy() && !type->isPointerTy() && !type->isFloatTy() && !type->isDoubleTy()) return 0;
-  if (size > kGranule || !llvm::isPowerOf2_64(size) || align_of(access).value() < size) return 0;
-  if (type->isIntegerTy() && type->getIntegerBitWidth() != size * 8 && type->getIntegerBitWidth() != 1)
-    return 0;
-  return static_cast<unsigned>(size);
-}
-
-llvm::Value* field(llvm::IRBuilder<>& builder, llvm::Value* self, Field index) {
-  return builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), self, index);
-}
-// Volatile: other threads look at the status, and the order of these stores and of the access is the point.
-void set_status(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* value) {
-  llvm::StoreInst* store = builder.CreateStore(value, field(builder, self, kStatus), true);
-  store->setAtomic(llvm::AtomicOrdering::Release);
-  store->setAlignment(llvm::Align(8));
-}
 
 llvm::Value* as_word(llvm::IRBuilder<>& builder, llvm::Value* value) {
   llvm::Type* type = value->getType();
@@ -109,12 +35,8 @@ llvm::Value* from_word(llvm::IRBuilder<>& builder, llvm::Value* word, llvm::Type
   return builder.CreateBitCast(value, type);
 }
 
-llvm::Value* multiplied(llvm::IRBuilder<>& builder, llvm::Value* value) {
-  return builder.CreateMul(value, builder.getInt64(HEDDLE_FLOW_FACTOR));
-}
-
-// `sum` and one value more, or several if it is wide. A sum of nothing is null.
-llvm::Value* summed(llvm::IRBuilder<>& builder, llvm::Value* sum, llvm::Value* value) {
+// What the hash is behind one value more, or several if it is wide.
+llvm::Value* mixed(llvm::IRBuilder<>& builder, llvm::Value* hash, llvm::Value* value) {
   llvm::Type* type = value->getType();
   const uint64_t bits = type->isPtrOrPtrVectorTy() ? 0 : type->getPrimitiveSizeInBits().getFixedValue();
   llvm::SmallVector<llvm::Value*, 4> words;
@@ -125,8 +47,8 @@ llvm::Value* summed(llvm::IRBuilder<>& builder, llvm::Value* sum, llvm::Value* v
     words.push_back(as_word(builder, value));
   }
   for (llvm::Value* word : words)
-    sum = sum == nullptr ? word : builder.CreateXor(multiplied(builder, sum), word);
-  return sum;
+    hash = builder.CreateAdd(builder.CreateMul(hash, builder.getInt64(HEDDLE_FLOW_FACTOR)), word);
+  return hash;
 }
 
 // A call that leaves the program's stack untouched: a replay always makes it, a recording seldom, and
@@ -157,360 +79,307 @@ llvm::Value* call_apart(llvm::IRBuilder<>& builder, const std::string& hook, llv
                             {builder.CreatePtrToInt(pointer, word), builder.getInt64(what), value});
 }
 
-}  // namespace
-
-FlowHooks::FlowHooks(llvm::Module& module) {
-  llvm::LLVMContext& context = module.getContext();
-  llvm::Type* nothing = llvm::Type::getVoidTy(context);
-  llvm::Type* word = llvm::Type::getInt64Ty(context);
-  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
-  // Named in assembly only.
-  module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOAD, word, pointer, word);
-  module.getOrInsertFunction(HEDDLE_HOOK_FLOW_STORE, nothing, pointer, word, word);
-  module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_WIDE, nothing, pointer, word, pointer);
-  module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END_PART, nothing);
-  begin_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN, nothing);
-  begin_ranges_ =
-      module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_RANGES, nothing, word, word, word, word, word);
-  end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
-  self_ = new llvm::GlobalVariable(module, pointer, false, llvm::GlobalValue::ExternalLinkage, nullptr,
-                                   HEDDLE_FLOW_SELF, nullptr, llvm::GlobalValue::InitialExecTLSModel);
-  self_->setDSOLocal(true);
-}
-
-// A range that is announced, as far as one hook can say it together with others.
-static llvm::CallInst* announced_range(llvm::Instruction* instruction) {
-  auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(instruction);
-  if (call == nullptr || call->getCalledFunction() == nullptr ||
-      call->getCalledFunction()->getName() != HEDDLE_HOOK_RANGE)
-    return nullptr;
-  const auto* limit = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(2));
-  return limit != nullptr && limit->isMinusOne() ? call : nullptr;
-}
-
-void FlowHooks::begin(llvm::IRBuilder<>& builder, FlowInside inside) {
-  llvm::SmallVector<llvm::CallInst*, 2> ranges;
-  for (auto at = builder.GetInsertPoint(); at != builder.GetInsertBlock()->begin() && ranges.size() < 2;) {
-    --at;
-    if (llvm::CallInst* range = announced_range(&*at))
-      ranges.push_back(range);
-    else if (llvm::isa<llvm::CallBase>(*at) && !llvm::isa<llvm::IntrinsicInst>(*at))
-      break;
-  }
-  llvm::SmallVector<llvm::Value*, 5> arguments;
-  uint64_t what = inside == FlowInside::plain ? HEDDLE_FLOW_PLAIN : 0;
-  for (llvm::CallInst* range : ranges) {
-    if (!llvm::cast<llvm::ConstantInt>(range->getArgOperand(3))->isZero())
-      what |= uint64_t{1} << (arguments.size() / 2);
-    arguments.push_back(builder.CreatePtrToInt(range->getArgOperand(0), builder.getInt64Ty()));
-    arguments.push_back(range->getArgOperand(1));
-    range->eraseFromParent();
-  }
-  arguments.resize(4, builder.getInt64(0));
-  arguments.push_back(builder.getInt64(what));
-  if (what == 0 && ranges.empty())
-    builder.CreateCall(begin_);
-  else
-    builder.CreateCall(begin_ranges_, arguments);
-}
-
-void FlowHooks::end(llvm::IRBuilder<>& builder, FlowInside inside) {
-  if (inside == FlowInside::anything) {
-    builder.CreateCall(end_);
-    return;
-  }
-  llvm::Value* self = builder.CreateLoad(builder.getPtrTy(), builder.CreateThreadLocalAddress(self_));
-  llvm::Value* status = builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kStatus), true);
-  llvm::Value* direct = builder.CreateICmpEQ(builder.CreateAnd(status, builder.getInt64(kEvent - 1)),
-                                             builder.getInt64(HEDDLE_FLOW_direct));
-  llvm::Instruction *then = nullptr, *otherwise = nullptr;
-  llvm::SplitBlockAndInsertIfThenElse(direct, &*builder.GetInsertPoint(), &then, &otherwise,
-                                      llvm::MDBuilder(builder.getContext()).createBranchWeights(1000, 1));
-  llvm::IRBuilder<> fast(then), slow(otherwise);
-  fast.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
-  slow.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
-  set_status(fast, self, fast.CreateSub(status, fast.getInt64(HEDDLE_FLOW_direct)));
-  slow.CreateCall(end_);
-}
-
-bool is_inline_access(const llvm::Instruction& access) {
-  if (const auto* copy = llvm::dyn_cast<llvm::MemIntrinsic>(&access)) {
-    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
-    const auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(copy);
-    return length != nullptr && !length->isZero() && length->getValue().ule(kMostBytes) &&
-           copy->getDestAddressSpace() == 0 && (transfer == nullptr || transfer->getSourceAddressSpace() == 0);
-  }
-  if (!llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(access))
-    return false;
-  if (pointer_of(access)->getType()->getPointerAddressSpace() != 0) return false;
-  const llvm::TypeSize size = access.getModule()->getDataLayout().getTypeStoreSize(accessed_type(access));
-  return !size.isScalable() && size.getFixedValue() != 0 && size.getFixedValue() <= kMostBytes &&
-         !llvm::isa<llvm::StructType, llvm::ArrayType>(accessed_type(access));
-}
-
-// What is written first.
-static llvm::SmallVector<Touched, 2> touched_by(const llvm::Instruction& access,
-                                                llvm::ArrayRef<HookedAccess> hooked) {
-  const auto* copy = llvm::dyn_cast<llvm::MemIntrinsic>(&access);
-  if (copy == nullptr)
-    return {
-        {hooked[0].pointer, bytes_of(access), align_of(access).value(), !llvm::isa<llvm::LoadInst>(access)}};
-  llvm::SmallVector<Touched, 2> out;
-  const uint64_t size = llvm::cast<llvm::ConstantInt>(copy->getLength())->getZExtValue();
-  for (const HookedAccess& one : hooked) {
-    const bool writes = one.access.kind != AccessKind::read;
-    const llvm::MaybeAlign align =
-        writes ? copy->getDestAlign() : llvm::cast<llvm::MemTransferInst>(copy)->getSourceAlign();
-    out.insert(writes ? out.begin() : out.end(), {one.pointer, size, align.valueOrOne().value(), writes});
-  }
-  return out;
-}
-
 // Between two accesses of a stretch: code that neither waits nor counts events.
-static bool is_quick(const llvm::Instruction& instruction) {
+bool is_quick(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   if (call == nullptr) return true;
   const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call);
   return intrinsic != nullptr && (intrinsic->isAssumeLikeIntrinsic() || intrinsic->doesNotAccessMemory());
 }
 
+// Between two accesses of a group: what may be there twice.
+bool is_copyable(const llvm::Instruction& instruction) {
+  return !llvm::isa<llvm::AllocaInst>(instruction) && !instruction.getType()->isTokenTy();
+}
+
+// The word of a granule.
+struct Word {
+  llvm::Value* at;  // `offset` bytes before it: instructions have that for nothing
+  int64_t offset;
+  bool writes;
+};
+using Words = llvm::SmallVector<Word, 8>;
+
+Words words_of(llvm::IRBuilder<>& builder, llvm::ArrayRef<FlowGranule> granules) {
+  const auto shadow_of = [&](llvm::Value* at) {
+    return builder.CreateIntToPtr(builder.CreateXor(at, builder.getInt64(HEDDLE_FLOW_SHADOW)),
+                                  builder.getPtrTy());
+  };
+  Words words;
+  llvm::SmallDenseMap<llvm::Value*, llvm::Value*, 8> aligned;
+  for (const FlowGranule& granule : granules) {
+    llvm::Value* number = builder.CreatePtrToInt(granule.pointer, builder.getInt64Ty());
+    if (granule.aligned) {
+      llvm::Value*& at = aligned[granule.pointer];
+      if (at == nullptr) at = shadow_of(number);
+      words.push_back({at, HEDDLE_FLOW_ASIDE + granule.offset, granule.writes});
+    } else {
+      number = builder.CreateAdd(number, builder.getInt64(static_cast<uint64_t>(granule.offset)));
+      number = builder.CreateAnd(number, builder.getInt64(~uint64_t{7}));
+      words.push_back({shadow_of(number), HEDDLE_FLOW_ASIDE, granule.writes});
+    }
+  }
+  return words;
+}
+
+// One granule by an instruction of its own: LLVM folds no load of what others change into a comparison.
+llvm::Value* is_mine(llvm::IRBuilder<>& builder, const Word& word, llvm::Value* tag) {
+  auto* type = llvm::FunctionType::get(builder.getInt8Ty(), {tag->getType(), builder.getPtrTy()}, false);
+  llvm::InlineAsm* compare =
+      llvm::InlineAsm::get(type, "cmpl $1, " + std::to_string(word.offset) + "($2)",
+                           "={@cce},r,r,~{dirflag},~{fpsr},~{flags}", /*hasSideEffects=*/true);
+  return builder.CreateICmpNE(builder.CreateCall(type, compare, {tag, word.at}), builder.getInt8(0));
+}
+
+// Whether the granule may be accessed without a hook though it is not the thread's own: it is guarded by the
+// section that the thread is in, or is read, as everybody may, and what was written there is known to have been
+// so before.
+llvm::Value* is_free(llvm::IRBuilder<>& builder, const Word& one, llvm::Value* self, llvm::Value* tag) {
+  llvm::Value* word = builder.CreateLoad(
+      builder.getInt64Ty(),
+      builder.CreateConstGEP1_64(builder.getInt8Ty(), one.at, static_cast<uint64_t>(one.offset)), true);
+  const auto part = [&](unsigned from, unsigned bits) {
+    return builder.CreateAnd(builder.CreateLShr(word, from), builder.getInt64((uint64_t{1} << bits) - 1));
+  };
+  llvm::Value* guard =
+      builder.CreateLoad(builder.getInt64Ty(), flow_field(builder, self, FlowField::guard), true);
+  llvm::Value* good = builder.CreateICmpEQ(
+      builder.CreateShl(builder.CreateXor(word, guard), 64 - HEDDLE_FLOW_HANDS_AT), builder.getInt64(0));
+  good = builder.CreateOr(good, builder.CreateICmpEQ(builder.CreateTrunc(word, builder.getInt32Ty()), tag));
+  if (one.writes) return good;
+  llvm::Value* seen = builder.CreateLoad(builder.getPtrTy(), flow_field(builder, self, FlowField::seen));
+  llvm::Value* slot = part(HEDDLE_FLOW_SLOT_AT, HEDDLE_FLOW_NUMBER_AT - HEDDLE_FLOW_SLOT_AT);
+  llvm::Value* known =
+      builder.CreateLoad(builder.getInt64Ty(), builder.CreateInBoundsGEP(builder.getInt64Ty(), seen, slot));
+  llvm::Value* read =
+      builder.CreateAnd(builder.CreateICmpEQ(part(0, HEDDLE_FLOW_SLOT_AT), builder.getInt64(HEDDLE_FLOW_read)),
+                        builder.CreateICmpUGE(known, part(HEDDLE_FLOW_NUMBER_AT, HEDDLE_FLOW_NUMBER_BITS)));
+  return builder.CreateOr(good, read);
+}
+
 class FlowFunction {
  public:
-  FlowFunction(llvm::Function& function, const FlowAccesses& accesses, const Program& program, FlowHooks& hooks)
+  FlowFunction(llvm::Function& function, const FlowAccesses& accesses, const Program& program,
+               const FlowHooks& hooks)
       : function_(function), accesses_(accesses), program_(program), hooks_(hooks) {}
 
   void run() {
-    find();
-    if (stretches_.empty()) return;
+    const FlowStretches::Edges edges = find();
+    if (groups_.empty()) return;
     llvm::BasicBlock& entry = function_.getEntryBlock();
-    llvm::IRBuilder<> builder(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
-    builder.SetCurrentDebugLocation(hook_location(*builder.GetInsertPoint()));
+    llvm::IRBuilder<> builder(&entry, entry.begin());
     self_ = builder.CreateAlloca(builder.getPtrTy());
     number_ = builder.CreateAlloca(builder.getInt64Ty());
     hash_ = builder.CreateAlloca(builder.getInt64Ty());
-    look(builder);
-    for (const Stretch& stretch : stretches_) {
-      sum_ = nullptr;
-      for (const auto& [access, hooked] : stretch.accesses) add(*access, touched_by(*access, *hooked));
-      mix();
-      if (stretch.ends) close(last_);
-    }
-    for (llvm::BasicBlock* block : ends_) close(block->getTerminator());
-    for (llvm::CallBase* call : calls_) look_behind(*call);
+    for (llvm::BasicBlock* block : edges.begins) open(block->getTerminator());
+    for (const FlowGroup& group : groups_) add(group);
+    for (llvm::BasicBlock* block : edges.ends) close(block->getTerminator());
     llvm::DominatorTree tree(function_);
     llvm::PromoteMemToReg({self_, number_, hash_}, tree);
   }
 
  private:
-  struct Stretch {
-    std::vector<std::pair<llvm::Instruction*, const llvm::SmallVector<HookedAccess, 2>*>> accesses;
-    bool ends = true;  // with its last access; else on the edges that lead out, or with the next stretch
-  };
-  // The word of a granule, and whether the granule is written.
-  struct Word {
-    llvm::Value* at;  // HEDDLE_FLOW_ASIDE bytes before it: instructions have that for nothing
-    bool writes;
-  };
-  using Words = llvm::SmallVector<Word, 5>;
-
-  void find() {
-    FlowStretchEnds ends(function_);
-    std::vector<std::pair<size_t, llvm::BasicBlock*>> last;  // stretches that reach the end of their blocks
+  FlowStretches::Edges find() {
+    FlowStretches stretches(function_);
+    std::vector<std::pair<size_t, llvm::BasicBlock*>> first, last;  // groups at the ends of their blocks
     for (llvm::BasicBlock& block : function_) {
-      Stretch now;
-      const auto end = [&] {
-        if (!now.accesses.empty()) stretches_.push_back(std::exchange(now, {}));
+      size_t begin = groups_.size();  // of the stretch
+      bool any_call = false;
+      FlowGroupBuilder group;
+      const auto end_group = [&] {
+        if (!group.is_empty()) groups_.push_back(group.take());
       };
       for (llvm::Instruction& instruction : block) {
         const auto found = accesses_.find(&instruction);
         if (found != accesses_.end() && is_inline_access(instruction)) {
-          now.accesses.emplace_back(&instruction, &found->second);
-          ends.add(block, FlowStretchEnds::First::access);
+          const FlowAccess access{&instruction, found->second};
+          if (!group.fits(access)) end_group();
+          group.add(access);
+          stretches.add(block, FlowStretches::First::access);
         } else if (!is_quick(instruction)) {
-          end();
-          ends.add(block, FlowStretchEnds::First::call);
-          calls_.push_back(llvm::cast<llvm::CallBase>(&instruction));
+          end_group();
+          stretches.add(block, FlowStretches::First::call);
+          if (groups_.size() > begin) {
+            if (!any_call) first.emplace_back(begin, &block);
+            groups_[begin].opens = any_call;
+            groups_.back().closes = true;
+          }
+          any_call = true;
+          begin = groups_.size();
+        } else if (!is_copyable(instruction)) {
+          end_group();
         }
+        group.pass(instruction);
       }
-      if (!now.accesses.empty()) last.emplace_back(stretches_.size(), &block);
-      end();
+      end_group();
+      if (groups_.size() == begin) continue;
+      if (!any_call) first.emplace_back(begin, &block);
+      groups_[begin].opens = any_call;
+      last.emplace_back(groups_.size() - 1, &block);
     }
-    for (const auto& [index, block] : last) stretches_[index].ends = !ends.leave_open(*block);
-    ends_ = ends.split();
-  }
-
-  // What the thread's state is now: where others may have changed it. Even which one it is: a child is none.
-  void look(llvm::IRBuilder<>& builder) {
-    llvm::Value* self = builder.CreateLoad(builder.getPtrTy(), builder.CreateThreadLocalAddress(hooks_.self_));
-    llvm::Value* status = builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kStatus));
-    builder.CreateStore(self, self_);
-    builder.CreateStore(builder.CreateOr(builder.CreateAnd(status, builder.getInt64(~(kEvent - 1))), kDirect),
-                        number_);
-    builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kHash)), hash_);
-  }
-
-  void look_behind(llvm::CallBase& call) {
-    if (call.isMustTailCall()) return;
-    llvm::SmallVector<llvm::Instruction*, 2> places;
-    if (call.isTerminator()) {
-      for (llvm::BasicBlock* next : llvm::successors(&call)) places.push_back(&*next->getFirstInsertionPt());
-    } else if (!llvm::isa<llvm::UnreachableInst>(call.getNextNode())) {
-      places.push_back(call.getNextNode());
-    }
-    for (llvm::Instruction* place : places) {
-      if (place->isEHPad()) continue;
-      llvm::IRBuilder<> builder(place);
-      builder.SetCurrentDebugLocation(hook_location(call));
-      look(builder);
-    }
+    for (const auto& [index, block] : last) groups_[index].closes = !stretches.leave_open(*block);
+    for (const auto& [index, block] : first) groups_[index].opens = !stretches.is_open_at(*block);
+    return stretches.split();
   }
 
   llvm::Value* value_of(llvm::IRBuilder<>& builder, llvm::AllocaInst* variable) {
     return builder.CreateLoad(variable->getAllocatedType(), variable);
   }
 
-  void add(llvm::Instruction& access, llvm::ArrayRef<Touched> touched) {
-    const unsigned size = small_size(access);
-    llvm::IRBuilder<> builder(&access);
-    builder.SetCurrentDebugLocation(hook_location(access));
-    llvm::Value* self = value_of(builder, self_);
-    llvm::Value* number = builder.CreateAdd(value_of(builder, number_), builder.getInt64(kEvent));
-    builder.CreateStore(number, number_);
-    set_status(builder, self, number);
-    const Words words = words_of(builder, touched);
-    llvm::Instruction *then = nullptr, *otherwise = nullptr;
-    llvm::SplitBlockAndInsertIfThenElse(all_mine(builder, words, tag(builder, self)), &access, &then,
-                                        &otherwise,
-                                        llvm::MDBuilder(access.getContext()).createBranchWeights(1000, 1));
-    llvm::BasicBlock* behind = access.getParent();
-    unless_guarded(words, self, then, otherwise);
-    // The program's own instruction, which has a number, goes where its hook may be.
-    llvm::Instruction* direct = access.clone();
-    direct->insertBefore(then);
-    llvm::IRBuilder<> slow(otherwise);
-    slow.SetCurrentDebugLocation(hook_location(access));
-    llvm::Value* told =
-        size != 0 ? add_hook(slow, access, touched[0].pointer, size) : add_event(slow, access, touched);
-    look(slow);  // handlers of signals may have run in the hook, and counted events
-    last_ = &*behind->getFirstInsertionPt();
-    if (!access.getType()->isVoidTy()) add_value(access, direct, told, then, otherwise);
-    if (size != 0) {
-      if (last_ == &access) last_ = access.getNextNode();
-      access.eraseFromParent();
-    }
+  // What the thread's state is now: where others may have changed it. Even which one it is: a child is none.
+  void look(llvm::IRBuilder<>& builder) {
+    llvm::Value* self = hooks_.self(builder);
+    llvm::Value* status =
+        builder.CreateLoad(builder.getInt64Ty(), flow_field(builder, self, FlowField::status));
+    builder.CreateStore(self, self_);
+    builder.CreateStore(
+        builder.CreateOr(builder.CreateAnd(status, builder.getInt64(~(kFlowEvent - 1))), kDirect), number_);
+    builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), flow_field(builder, self, FlowField::hash)),
+                        hash_);
   }
 
-  // What the stretch has read goes into the hash: behind the last access, before `last_`.
-  void mix() {
-    if (sum_ == nullptr) return;
-    llvm::IRBuilder<> builder(last_);
-    builder.SetCurrentDebugLocation(hook_location(*last_));
-    llvm::Value* mixed = multiplied(builder, builder.CreateXor(value_of(builder, hash_), sum_));
-    builder.CreateStore(mixed, hash_);
-    builder.CreateStore(mixed, field(builder, value_of(builder, self_), kHash));
+  // The next event is under way.
+  void announce(llvm::IRBuilder<>& builder) {
+    set_flow_status(builder, value_of(builder, self_),
+                    builder.CreateAdd(value_of(builder, number_), builder.getInt64(kFlowEvent)));
+  }
+
+  void write_hash(llvm::IRBuilder<>& builder) {
+    builder.CreateStore(value_of(builder, hash_),
+                        flow_field(builder, value_of(builder, self_), FlowField::hash));
+  }
+
+  void open(llvm::Instruction* before) {
+    llvm::IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(hook_location(*before));
+    look(builder);
+    announce(builder);
   }
 
   void close(llvm::Instruction* before) {
     llvm::IRBuilder<> builder(before);
     builder.SetCurrentDebugLocation(hook_location(*before));
-    set_status(builder, value_of(builder, self_),
-               builder.CreateSub(value_of(builder, number_), builder.getInt64(kDirect)));
+    write_hash(builder);
+    set_flow_status(builder, value_of(builder, self_),
+                    builder.CreateSub(value_of(builder, number_), builder.getInt64(kDirect)));
   }
 
-  void add_value(llvm::Instruction& access, llvm::Instruction* direct, llvm::Value* told,
-                 llvm::Instruction* then, llvm::Instruction* otherwise) {
-    llvm::BasicBlock* behind = then->getSuccessor(0);
-    llvm::IRBuilder<> after(behind, behind->begin());
-    after.SetCurrentDebugLocation(hook_location(access));
-    llvm::PHINode* value = after.CreatePHI(access.getType(), 2);
-    access.replaceAllUsesWith(value);
-    value->addIncoming(direct, then->getParent());
-    value->addIncoming(told, otherwise->getParent());
-    after.SetInsertPoint(last_);
-    const bool exchange = llvm::isa<llvm::AtomicCmpXchgInst>(direct);
-    sum_ = summed(after, sum_, exchange ? after.CreateExtractValue(value, 0) : value);
+  void add(const FlowGroup& group) {
+    llvm::Instruction* first = group.accesses.front().instruction;
+    if (group.opens) open(first);
+    llvm::SmallVector<Touched, 8> touched;
+    for (const FlowAccess& one : group.accesses)
+      llvm::append_range(touched, touched_by(*one.instruction, one.hooked));
+    const FlowGranules granules = granules_of(touched, function_.getDataLayout());
+
+    llvm::BasicBlock* before = first->getParent();
+    llvm::BasicBlock* slow = before->splitBasicBlock(first);
+    llvm::BasicBlock* behind = slow->splitBasicBlock(group.accesses.back().instruction->getNextNode());
+    llvm::ValueToValueMapTy copies;
+    llvm::BasicBlock* fast = copy_of(slow, copies);
+    join(slow, fast, behind, copies);
+    look_at(granules, before, fast, slow);
+    make_as_they_are(group, fast, copies);
+    make_by_hooks(group, slow);
+    if (group.closes) close(&*behind->getFirstInsertionPt());
   }
 
-  static Words words_of(llvm::IRBuilder<>& builder, llvm::ArrayRef<Touched> touched) {
-    Words words;
-    for (const Touched& one : touched) {
-      llvm::Value* number = builder.CreatePtrToInt(one.pointer, builder.getInt64Ty());
-      for (const uint64_t offset : granules_of(one.size, one.align)) {
-        llvm::Value* at = offset == 0 ? number : builder.CreateAdd(number, builder.getInt64(offset));
-        if (one.align < kGranule) at = builder.CreateAnd(at, builder.getInt64(~(kGranule - 1)));
-        at = builder.CreateXor(at, builder.getInt64(HEDDLE_FLOW_SHADOW));
-        words.push_back({builder.CreateIntToPtr(at, builder.getPtrTy()), one.writes});
-      }
+  llvm::BasicBlock* copy_of(llvm::BasicBlock* block, llvm::ValueToValueMapTy& copies) {
+    llvm::BasicBlock* copy = llvm::CloneBasicBlock(block, copies, "", &function_);
+    copy->moveBefore(block);
+    llvm::remapInstructionsInBlocks({copy}, copies);
+    return copy;
+  }
+
+  // What was made in either block and is used behind.
+  static void join(llvm::BasicBlock* slow, llvm::BasicBlock* fast, llvm::BasicBlock* behind,
+                   llvm::ValueToValueMapTy& copies) {
+    for (llvm::Instruction& made : *slow) {
+      if (!made.isUsedOutsideOfBlock(slow)) continue;
+      llvm::PHINode* phi = llvm::PHINode::Create(made.getType(), 2, "", behind->begin());
+      made.replaceUsesOutsideBlock(phi, slow);
+      phi->addIncoming(&made, slow);
+      phi->addIncoming(copies[&made], fast);
     }
-    return words;
   }
 
-  // Volatile, as all loads of what other threads change: x86 keeps their order, and folds them into
-  // comparisons.
-  static llvm::Value* tag(llvm::IRBuilder<>& builder, llvm::Value* self) {
-    return builder.CreateLoad(builder.getInt32Ty(), field(builder, self, kTag), true);
-  }
-
-  static llvm::Value* load_word(llvm::IRBuilder<>& builder, llvm::Type* type, const Word& word) {
-    return builder.CreateLoad(type, builder.CreateConstGEP1_64(builder.getInt8Ty(), word.at, HEDDLE_FLOW_ASIDE),
-                              true);
-  }
-
-  // One granule by an instruction of its own: LLVM folds no load of what others change into a comparison.
-  static llvm::Value* is_mine(llvm::IRBuilder<>& builder, const Word& word, llvm::Value* tag) {
-    auto* type = llvm::FunctionType::get(builder.getInt8Ty(), {tag->getType(), builder.getPtrTy()}, false);
-    llvm::InlineAsm* compare =
-        llvm::InlineAsm::get(type, "cmpl $1, " + std::to_string(HEDDLE_FLOW_ASIDE) + "($2)",
-                             "={@cce},r,r,~{dirflag},~{fpsr},~{flags}", /*hasSideEffects=*/true);
-    return builder.CreateICmpNE(builder.CreateCall(type, compare, {tag, word.at}), builder.getInt8(0));
-  }
-
-  static llvm::Value* all_mine(llvm::IRBuilder<>& builder, const Words& words, llvm::Value* tag) {
-    if (words.size() == 1) return is_mine(builder, words[0], tag);
-    llvm::Value* other = nullptr;
+  // Behind `before`: to `fast` if all granules are the thread's, or free to it.
+  void look_at(llvm::ArrayRef<FlowGranule> granules, llvm::BasicBlock* before, llvm::BasicBlock* fast,
+               llvm::BasicBlock* slow) {
+    llvm::LLVMContext& context = function_.getContext();
+    const auto new_block = [&](llvm::BasicBlock* next) {
+      return llvm::BasicBlock::Create(context, "", &function_, next);
+    };
+    before->getTerminator()->eraseFromParent();
+    llvm::IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(hook_location(slow->front()));
+    llvm::Value* self = value_of(builder, self_);
+    // Volatile, as all loads of what other threads change: x86 keeps their order.
+    llvm::Value* tag =
+        builder.CreateLoad(builder.getInt32Ty(), flow_field(builder, self, FlowField::tag), true);
+    const Words words = words_of(builder, granules);
+    llvm::BasicBlock* others = new_block(slow);
+    llvm::MDNode* likely = llvm::MDBuilder(context).createBranchWeights(1000, 1);
     for (const Word& word : words) {
-      llvm::Value* half = load_word(builder, builder.getInt32Ty(), word);
-      llvm::Value* differs = builder.CreateXor(half, tag);
-      other = other == nullptr ? differs : builder.CreateOr(other, differs);
+      llvm::BasicBlock* next = &word == &words.back() ? fast : new_block(fast);
+      builder.CreateCondBr(is_mine(builder, word, tag), next, others, likely);
+      builder.SetInsertPoint(next);
     }
-    return builder.CreateICmpEQ(other, builder.getInt32(0));
+    builder.SetInsertPoint(others);
+    // A thread that is waited for, or is to run a handler, comes to a hook whatever it accesses.
+    llvm::Value* all = builder.CreateICmpNE(tag, builder.getInt32(~0u));
+    for (const Word& word : words) all = builder.CreateAnd(all, is_free(builder, word, self, tag));
+    builder.CreateCondBr(all, fast, slow);
   }
 
-  // Before `otherwise`: to `then` if the granules are guarded by the section that the thread is in, or
-  // everybody may read those that are read, and what was written there is known to have been so before. The
-  // hook is called behind this.
-  static void unless_guarded(const Words& words, llvm::Value* self, llvm::Instruction* then,
-                             llvm::Instruction* otherwise) {
-    llvm::BasicBlock* check = otherwise->getParent();
-    llvm::BasicBlock* hook = check->splitBasicBlock(otherwise);
-    check->getTerminator()->eraseFromParent();
-    llvm::IRBuilder<> builder(check);
-    builder.SetCurrentDebugLocation(otherwise->getDebugLoc());
-    llvm::Value* seen = builder.CreateLoad(builder.getPtrTy(), field(builder, self, kSeen));
-    llvm::Value* guard = builder.CreateLoad(builder.getInt64Ty(), field(builder, self, kGuard), true);
-    llvm::Value* all = nullptr;
-    for (const Word& one : words) {
-      llvm::Value* word = load_word(builder, builder.getInt64Ty(), one);
-      const auto part = [&](unsigned from, unsigned bits) {
-        return builder.CreateAnd(builder.CreateLShr(word, from), builder.getInt64((uint64_t{1} << bits) - 1));
-      };
-      llvm::Value* good = builder.CreateICmpEQ(
-          builder.CreateShl(builder.CreateXor(word, guard), 64 - HEDDLE_FLOW_HANDS_AT), builder.getInt64(0));
-      if (words.size() > 1)
-        good = builder.CreateOr(
-            good, builder.CreateICmpEQ(builder.CreateTrunc(word, builder.getInt32Ty()), tag(builder, self)));
-      if (!one.writes) {
-        llvm::Value* slot = part(HEDDLE_FLOW_SLOT_AT, HEDDLE_FLOW_NUMBER_AT - HEDDLE_FLOW_SLOT_AT);
-        llvm::Value* known = builder.CreateLoad(builder.getInt64Ty(),
-                                                builder.CreateInBoundsGEP(builder.getInt64Ty(), seen, slot));
-        llvm::Value* read = builder.CreateAnd(
-            builder.CreateICmpEQ(part(0, HEDDLE_FLOW_SLOT_AT), builder.getInt64(HEDDLE_FLOW_read)),
-            builder.CreateICmpUGE(known, part(HEDDLE_FLOW_NUMBER_AT, HEDDLE_FLOW_NUMBER_BITS)));
-        good = builder.CreateOr(good, read);
-      }
-      all = all == nullptr ? good : builder.CreateAnd(all, good);
+  void mix(llvm::IRBuilder<>& builder, llvm::Value* value) {
+    if (value->getType()->isVoidTy()) return;
+    if (value->getType()->isStructTy()) value = builder.CreateExtractValue(value, 0);  // compare-and-exchange
+    builder.CreateStore(mixed(builder, value_of(builder, hash_), value), hash_);
+  }
+
+  void make_as_they_are(const FlowGroup& group, llvm::BasicBlock* fast, llvm::ValueToValueMapTy& copies) {
+    for (const FlowAccess& one : group.accesses) {
+      auto* access = llvm::cast<llvm::Instruction>(copies[one.instruction]);
+      llvm::IRBuilder<> builder(access->getNextNode());
+      builder.SetCurrentDebugLocation(hook_location(*access));
+      mix(builder, access);
     }
-    builder.CreateCondBr(all, then->getParent(), hook);
+    llvm::IRBuilder<> builder(fast->getTerminator());
+    builder.CreateStore(
+        builder.CreateAdd(value_of(builder, number_), builder.getInt64(group.accesses.size() * kFlowEvent)),
+        number_);
+  }
+
+  void make_by_hooks(const FlowGroup& group, llvm::BasicBlock* slow) {
+    for (const FlowAccess& one : group.accesses) make_by_hook(*one.instruction, one.hooked);
+    if (group.closes) return;
+    llvm::IRBuilder<> builder(slow->getTerminator());
+    builder.SetCurrentDebugLocation(hook_location(slow->front()));
+    write_hash(builder);  // a fault finds all values but those of the event that the status says is under way
+    announce(builder);
+  }
+
+  void make_by_hook(llvm::Instruction& access, llvm::ArrayRef<HookedAccess> hooked) {
+    llvm::IRBuilder<> builder(&access);
+    builder.SetCurrentDebugLocation(hook_location(access));
+    write_hash(builder);
+    announce(builder);
+    const llvm::SmallVector<Touched, 2> touched = touched_by(access, hooked);
+    llvm::Value* told = &access;
+    const unsigned size = small_size(access);
+    if (size != 0) {
+      told = add_hook(builder, access, touched[0].pointer, size);
+    } else {
+      begin_event(builder, access, touched);
+      builder.SetInsertPoint(access.getNextNode());
+      call_apart(builder, HEDDLE_HOOK_FLOW_END_PART, touched[0].pointer, 0, builder.getInt64(0));
+    }
+    look(builder);  // handlers of signals may have run in the hook, and counted events
+    if (told != nullptr) mix(builder, told);
+    if (size == 0) return;
+    if (told != nullptr) access.replaceAllUsesWith(told);
+    access.eraseFromParent();
   }
 
   // A small access by its hook. What it read.
@@ -525,34 +394,29 @@ class FlowFunction {
                      access.getType(), size);
   }
 
-  // Any other access, between begin and end of its event.
-  llvm::Value* add_event(llvm::IRBuilder<>& builder, llvm::Instruction& access,
-                         llvm::ArrayRef<Touched> touched) {
+  // Any other access is made between begin and end of its event.
+  void begin_event(llvm::IRBuilder<>& builder, llvm::Instruction& access, llvm::ArrayRef<Touched> touched) {
     const uint64_t writes = touched[0].writes ? HEDDLE_FLOW_WIDE_WRITES : 0;
     const uint64_t what = uint64_t{program_.id_of(access).value} << 8 | writes | touched[0].size;
     llvm::Value* from = builder.getInt64(0);
     if (touched.size() > 1) from = builder.CreatePtrToInt(touched[1].pointer, builder.getInt64Ty());
     call_apart(builder, HEDDLE_HOOK_FLOW_BEGIN_WIDE, touched[0].pointer, what, from);
-    access.moveBefore(*builder.GetInsertBlock(), builder.GetInsertPoint());
-    call_apart(builder, HEDDLE_HOOK_FLOW_END_PART, touched[0].pointer, 0, builder.getInt64(0));
-    return &access;
   }
 
   llvm::Function& function_;
   const FlowAccesses& accesses_;
   const Program& program_;
-  FlowHooks& hooks_;
-  std::vector<Stretch> stretches_;
-  std::vector<llvm::CallBase*> calls_;
-  std::vector<llvm::BasicBlock*> ends_;  // blocks on edges
-  // Registers in the end. The number is that of the last event, as the status says it while that is under way.
+  const FlowHooks& hooks_;
+  std::vector<FlowGroup> groups_;
+  // Registers in the end; known while a stretch is open. The number is that of the last event, as the status
+  // says it while that is under way.
   llvm::AllocaInst *self_ = nullptr, *number_ = nullptr, *hash_ = nullptr;
-  llvm::Value* sum_ = nullptr;         // of what the stretch has read
-  llvm::Instruction* last_ = nullptr;  // behind the last access
 };
 
+}  // namespace
+
 void add_flow_accesses(llvm::Function& function, const FlowAccesses& accesses, const Program& program,
-                       FlowHooks& hooks) {
+                       const FlowHooks& hooks) {
   FlowFunction(function, accesses, program, hooks).run();
 }
 

@@ -128,6 +128,7 @@ FlowCall flow_call(const CallInfo& info) {
   }
   const llvm::StringRef name = info.callee->getName();
   if (is_system_call(name)) return FlowCall::none;
+  if (name == "swapcontext") return FlowCall::before;  // it comes back later, perhaps in another thread
   if (!info.effects->calls.empty() || info.effects->no_return) return FlowCall::before;
   if (info.effects->pure) return info.effects->memory.empty() ? FlowCall::none : FlowCall::inside;
   if (is_seed(name)) return FlowCall::state;

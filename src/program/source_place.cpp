@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Function.h>
 
 #include <filesystem>
@@ -14,10 +13,9 @@ namespace {
 
 SourcePlace place_of(const llvm::DILocation& location, const llvm::Function& function) {
   SourcePlace place{.file = {}, .line = location.getLine(), .column = location.getColumn(), .function = {}};
-  const std::filesystem::path file(location.getFilename().str());
-  const std::filesystem::path folder(location.getDirectory().str());
-  place.file = (file.is_absolute() ? file : folder / file).lexically_normal();
+  place.file = source_file(*location.getScope());
   const llvm::DISubprogram* scope = location.getScope()->getSubprogram();
+  if (scope != nullptr) place.begin = scope->getLine();
   if (scope != nullptr && !scope->getLinkageName().empty())
     place.function = llvm::demangle(scope->getLinkageName().str());
   else if (scope != nullptr && !scope->getName().empty())
@@ -42,6 +40,12 @@ const llvm::DILocation* location_of(const llvm::Instruction& instruction) {
 }
 
 }  // namespace
+
+std::string source_file(const llvm::DIScope& scope) {
+  const std::filesystem::path file(scope.getFilename().str());
+  const std::filesystem::path folder(scope.getDirectory().str());
+  return (file.is_absolute() ? file : folder / file).lexically_normal();
+}
 
 std::string SourcePlace::text() const {
   if (known()) return fmt::format("{}:{}", file, line);

@@ -42,17 +42,30 @@ class Stream {
     const uint64_t value = number();
     return static_cast<int64_t>(value >> 1 ^ (0 - (value & 1)));
   }
-  void skip(uint64_t bytes) {
-    if (bytes > rest_.size())
-      failed_ = true;
-    else
-      rest_.remove_prefix(bytes);
+  std::string_view take(uint64_t bytes) {
+    if (bytes > rest_.size()) return failed_ = true, std::string_view();
+    const std::string_view out = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return out;
   }
 
  private:
   std::string_view rest_;
   bool failed_ = false;
 };
+
+bool add_file(std::string_view told, FlowThread& thread) {
+  heddle_flow_read read{};
+  if (told.size() <= sizeof read) return false;
+  std::memcpy(&read, told.data(), sizeof read);
+  thread.files.insert({.device = read.device,
+                       .inode = read.inode,
+                       .size = read.size,
+                       .seconds = read.seconds,
+                       .nanoseconds = read.nanoseconds,
+                       .path = std::string(told.substr(sizeof read))});
+  return true;
+}
 
 void read_stream(std::string_view bytes, FlowThread& thread) {
   Stream stream(bytes);
@@ -84,13 +97,13 @@ void read_stream(std::string_view bytes, FlowThread& thread) {
       }
     } else if (tag == HEDDLE_FLOW_outside) {
       stream.number();  // event
-      stream.number();  // what
+      const uint64_t what = stream.number();
       stream.signed_number();
-      const uint64_t size = stream.number();
-      stream.skip(size);
-      if (!stream.failed()) {
+      const std::string_view told = stream.take(stream.number());
+      const bool is_file = what == HEDDLE_FLOW_read_file;
+      if (!stream.failed() && (!is_file || add_file(told, thread))) {
         ++thread.outside;
-        thread.outside_bytes += size;
+        thread.outside_bytes += told.size();
         continue;
       }
     }
@@ -132,11 +145,20 @@ Result<FlowThread> read_flow_log(const fs::path& file) {
   return thread;
 }
 
+// The process may end while a thread is still making its log: it has done nothing then.
+static bool has_begun(const fs::path& file) {
+  heddle_flow_thread head{};
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(reinterpret_cast<char*>(&head), sizeof head);
+  return stream.gcount() != 0 && (head.magic != 0 || head.stop != 0);
+}
+
 Result<std::vector<FlowThread>> read_flow_logs(const fs::path& folder) {
   std::vector<FlowThread> threads;
   std::error_code code;
   for (fs::directory_iterator at(folder / kThreadsFolder, code), end; !code && at != end; at.increment(code))
-    if (at->path().extension() == ".flow") threads.push_back(HEDDLE_TRY(read_flow_log(at->path())));
+    if (at->path().extension() == ".flow" && has_begun(at->path()))
+      threads.push_back(HEDDLE_TRY(read_flow_log(at->path())));
   std::ranges::sort(threads, {}, &FlowThread::slot);
   for (size_t i = 1; i < threads.size(); ++i)
     if (threads[i].slot == threads[i - 1].slot)
@@ -149,7 +171,7 @@ std::vector<std::string> flow_logs_cut_short(const fs::path& folder) {
   std::vector<std::string> reasons;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder / kThreadsFolder, ignored)) {
-    if (entry.path().extension() != ".flow") continue;
+    if (entry.path().extension() != ".flow" || !has_begun(entry.path())) continue;
     heddle_flow_thread head{};
     std::ifstream stream(entry.path(), std::ios::binary);
     if (stream.read(reinterpret_cast<char*>(&head), sizeof head) && head.stop == 0) continue;

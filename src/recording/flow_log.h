@@ -3,8 +3,10 @@
 // which is said.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,14 @@ struct FlowVersion {
   friend bool operator==(const FlowVersion&, const FlowVersion&) = default;
 };
 
+// A file that was read, as it was; what was read is not in the log (recording/flow_files.h).
+struct FlowFile {
+  uint64_t device = 0, inode = 0, size = 0;
+  int64_t seconds = 0, nanoseconds = 0;  // of its last change
+  std::string path;
+  friend auto operator<=>(const FlowFile&, const FlowFile&) = default;
+};
+
 struct FlowThread {
   std::string name;
   uint32_t slot = 0;
@@ -49,6 +59,7 @@ struct FlowThread {
   std::string damage;  // empty: none
   std::vector<FlowEdge> edges;
   std::vector<FlowVersion> versions;
+  std::set<FlowFile> files;
 };
 
 bool is_flow_recording(const std::filesystem::path& folder);

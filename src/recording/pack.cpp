@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
+#include "recording/flow_log.h"
 #include "recording/recording_info.h"
 
 namespace heddle {
@@ -338,7 +339,8 @@ Result<void> unpack_file(PackReader& reader, const Entry& entry, const fs::path&
 }  // namespace
 
 bool is_recording_file_name(std::string_view name) {
-  if (name == kRecordingFile || name == kProcessFile || name == kEffectsFile) return true;
+  if (name == kRecordingFile || name == kProcessFile || name == kEffectsFile || name == kFlowPlanFile)
+    return true;
   const size_t slash = name.find('/');
   if (slash == std::string_view::npos) return false;
   const std::string_view folder = name.substr(0, slash), file = name.substr(slash + 1);

@@ -10,8 +10,8 @@
 //     unpacked a zstd frame
 // Nothing follows. Only one block is in memory at a time.
 //
-// Invariants: names are those that a recording has ("recording.json", "process", "effects.table", "threads/X",
-// "inputs/X"), so
+// Invariants: names are those that a recording has ("recording.json", "process", "effects.table", "flow",
+// "threads/X", "inputs/X"), so
 // nothing is ever written outside of the folder. What is unpacked is under another name until every checksum
 // was right. Files are readable by their owner only.
 #pragma once

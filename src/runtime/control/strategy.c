@@ -35,6 +35,7 @@ RT_STATE static uint64_t held_salt;
 RT_STATE static uint32_t held_share;
 RT_STATE static bool held_walk;
 
+RT_STATE static uint32_t in_vain;  /* events that threads may still do in vain while others are held back */
 RT_STATE static bool awaited_came; /* plan.awaited has done what a thread is delayed for */
 
 static bool is_held_place(uint32_t site) {
@@ -48,6 +49,7 @@ static uint64_t high_priority(void) {
 
 void rt_strategy_begin(void) {
   awaited_came = false;
+  in_vain = 4096;
   expected = rt.plan.expected_events != 0 ? rt.plan.expected_events : longest != 0 ? longest : 100;
   lowest = LOW_PRIORITIES / 2;
   patience = rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive && rt_random_below(2) == 0 ? PATIENCE : 0;
@@ -87,7 +89,9 @@ static bool gives_way(const struct rt_thread* thread) {
 }
 
 bool rt_strategy_may_end(uint64_t deadline) {
-  return rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive && deadline < rt_clock(CLOCK_MONOTONIC) + LONG_WAIT;
+  const bool awaits = rt.plan.delayed != 0 && !awaited_came;
+  return (rt.plan.strategy != HEDDLE_STRATEGY_nonpreemptive || awaits) &&
+         deadline < rt_clock(CLOCK_MONOTONIC) + LONG_WAIT;
 }
 
 /* Threads that spin wait until nobody else goes on. Who only gives way, again and again, does not: it may be
@@ -157,6 +161,13 @@ static struct rt_action nonpreemptive(const struct rt_thread* self, const struct
   if (last != NULL) return *last;
   if (behind != NULL) return *behind;
   if (first != NULL) return *first;
+  /* Libraries look again and again for a while before they wait: not yet in favour of those that are held back.
+   */
+  for (uint32_t i = 0; i < runs && holds && !all_held && in_vain != 0; ++i)
+    if (!holds_back(actions[i].thread) && actions[i].thread->idle < OFTEN) {
+      --in_vain;
+      return actions[i];
+    }
   /* All spin: a buffered store may be what they wait for; otherwise they take turns. */
   if (count > runs && actions[runs].kind == HEDDLE_STEP_flush) return actions[runs];
   for (uint32_t i = 0; i < runs; ++i)
@@ -207,12 +218,27 @@ static bool is_choice(const struct rt_action* action) {
          action->thread->op.kind == HEDDLE_EVENT_sync + HEDDLE_SYNC_attribute;
 }
 
+/* Who is to come to something first, and waits for the thread that is delayed for it, comes by the end of its
+ * time. */
+static const struct rt_action* end_of_awaited(const struct rt_action* actions, uint32_t runs, uint32_t count) {
+  if (RT_LIKELY(rt.plan.delayed == 0) || awaited_came) return NULL;
+  for (uint32_t i = 0; i < runs; ++i)
+    if (!is_delayed(actions[i].thread)) return NULL;
+  for (uint32_t i = runs; i < count; ++i)
+    if (actions[i].kind == HEDDLE_STEP_timeout && actions[i].thread->index == rt.plan.awaited)
+      return &actions[i];
+  return NULL;
+}
+
 struct rt_action rt_strategy_choose(struct rt_thread* self, const struct rt_action* actions, uint32_t count) {
   uint32_t runs = 0, usual = 0; /* usual: without ends of waits */
   while (runs < count && actions[runs].kind == HEDDLE_STEP_run) ++runs;
   for (usual = runs; usual < count && actions[usual].kind == HEDDLE_STEP_flush; ++usual) {
   }
-  if (rt.plan.strategy == HEDDLE_STRATEGY_nonpreemptive) return nonpreemptive(self, actions, runs, usual);
+  if (rt.plan.strategy == HEDDLE_STRATEGY_nonpreemptive) {
+    const struct rt_action* end = end_of_awaited(actions, runs, count);
+    return end != NULL ? *end : nonpreemptive(self, actions, runs, usual);
+  }
   if (usual < count && rt_random_below(is_choice(&actions[usual]) ? 2 : EARLY_TIMEOUT) == 0)
     return actions[usual + rt_random_below(count - usual)];
   if (usual == 1) return actions[0];

@@ -172,34 +172,39 @@ pid_t rt_do_gettid(void) {
   return (pid_t)id(SYS_gettid);
 }
 
-/* A signal to another thread comes when its handler runs there (handlers.c); one to itself before this returns.
- */
-static int send_to_itself(int number) {
-  const bool is_given = rt_fl.mode == FL_REPLAY && rt_fl_has_handler(number);
-  rt_fl_begin_wait();
-  const int error = is_given ? 0 : RT_FL_REAL(pthread_kill, pthread_self(), number);
-  rt_fl_end_wait();
-  rt_fl_run_handlers();
-  return error;
-}
-
-RT_FL_ENTRY(pthread_kill);
-int rt_do_pthread_kill(pthread_t thread, int number);
-int rt_do_pthread_kill(pthread_t thread, int number) {
-  if (!rt_fl_active()) return RT_FL_REAL(pthread_kill, thread, number);
-  if (pthread_equal(thread, pthread_self())) return send_to_itself(number);
-  const uint8_t* bytes;
-  uint64_t size;
-  if (rt_fl.mode == FL_REPLAY) return (int)rt_fl_given(SYS_tgkill, &bytes, &size);
-  const int result = RT_FL_REAL(pthread_kill, thread, number);
-  rt_fl_note(SYS_tgkill, result, NULL, 0);
-  return result;
-}
+/* A signal to another thread comes when its handler runs there (handlers.c), even where that thread is already
+ * further than when it was sent; one to itself before this returns. */
+#define SEND_TO_ITSELF(name, number, ...)                                          \
+  ({                                                                               \
+    const bool is_given_ = rt_fl.mode == FL_REPLAY && rt_fl_has_handler(number);   \
+    rt_fl_begin_wait();                                                            \
+    const int error_ = is_given_ ? 0 : RT_FL_APART(RT_FL_REAL(name, __VA_ARGS__)); \
+    rt_fl_end_wait();                                                              \
+    rt_fl_run_handlers();                                                          \
+    error_;                                                                        \
+  })
+#define SENDS(name, call, number, parameters, ...)                                               \
+  RT_FL_ENTRY(name);                                                                             \
+  int rt_do_##name parameters;                                                                   \
+  int rt_do_##name parameters {                                                                  \
+    if (!rt_fl_active()) return RT_FL_REAL(name, __VA_ARGS__);                                   \
+    if (pthread_equal(thread, pthread_self())) return SEND_TO_ITSELF(name, number, __VA_ARGS__); \
+    const uint8_t* bytes;                                                                        \
+    uint64_t size;                                                                               \
+    if (rt_fl.mode == FL_REPLAY) return (int)rt_fl_given(call, &bytes, &size);                   \
+    const int result = RT_FL_APART(RT_FL_REAL(name, __VA_ARGS__));                               \
+    rt_fl_note(call, result, NULL, 0);                                                           \
+    return result;                                                                               \
+  }
+SENDS(pthread_kill, SYS_tgkill, number, (pthread_t thread, int number), thread, number)
+SENDS(pthread_sigqueue, SYS_rt_tgsigqueueinfo, number, (pthread_t thread, int number, const union sigval value),
+      thread, number, value)
 
 RT_FL_ENTRY(raise);
 int rt_do_raise(int number);
 int rt_do_raise(int number) {
-  const int error = rt_fl_active() ? send_to_itself(number) : RT_FL_REAL(pthread_kill, pthread_self(), number);
+  const int error = rt_fl_active() ? SEND_TO_ITSELF(pthread_kill, number, pthread_self(), number)
+                                   : RT_FL_REAL(pthread_kill, pthread_self(), number);
   if (error == 0) return 0;
   errno = error;
   return -1;

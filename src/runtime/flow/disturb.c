@@ -5,9 +5,9 @@
 
 #define DENSE 12 /* places to the next disturbance */
 
-void rt_fl_disturb(uint32_t site) {
+void rt_fl_rest_at(uint32_t site) {
   struct heddle_flow_thread* const self = heddle_flow_self;
-  if (!rt.chaos || rt_fl.mode != FL_RECORD || !rt_fl_active() || rt_fl_local->open) return;
+  if (rt_fl.mode != FL_RECORD || !rt_fl_active() || rt_fl_local->open) return;
   if (heddle_record_state.chaos > 1) {
     --heddle_record_state.chaos;
   } else {

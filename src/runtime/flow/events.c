@@ -201,7 +201,7 @@ static void open_event(struct rt_fl_local* local) {
 
 static void begin_event(void) {
   if (!rt_fl_active() || rt_fl_local->open) return;
-  STORE(&heddle_flow_self->status, heddle_flow_self->status + 4 + HEDDLE_FLOW_direct);
+  STORE(&heddle_flow_self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
   open_event(rt_fl_local);
 }
 
@@ -261,7 +261,7 @@ void rt_fl_object_event(const void* object) {
   }
   struct heddle_flow_thread* const self = heddle_flow_self;
   uint64_t* const word = word_of(at);
-  STORE(&self->status, self->status + 4 + HEDDLE_FLOW_direct);
+  STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
   if (!is_mine(LOAD(word), true)) {
     set_state(HEDDLE_FLOW_waiting);
     const uint64_t before = rt_fl_lock_word(word);
@@ -292,7 +292,7 @@ static bool begin_own_free(uint64_t begin, uint64_t size) {
   if (rt_fl.mode != FL_RECORD || !rt_fl.sequences || !has_shadow(begin) || !rt_fl_is_own(begin, begin + size))
     return false;
   const uint64_t status = self->status;
-  STORE(&self->status, status + 4 + HEDDLE_FLOW_direct);
+  STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
   if (rt_fl_settle(begin, begin + 16) && is_mine(LOAD(word_of(begin)), true)) return true;
   STORE(&self->status, status);
   return false;
@@ -389,17 +389,27 @@ static bool begin_own(const void* a, uint64_t a_size, const void* b, uint64_t b_
     return false;
   struct heddle_flow_thread* const self = heddle_flow_self;
   const uint64_t status = self->status;
-  STORE(&self->status, status + 4 + HEDDLE_FLOW_direct);
+  STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
   if (bytes_mine(a, a_size, (what & 1) != 0) && bytes_mine(b, b_size, (what & 2) != 0)) return true;
   STORE(&self->status, status);
   return false;
 }
 
-RT_FL_ENTRY(heddle_flow_begin_ranges);
-uint64_t rt_do_heddle_flow_begin_ranges(const void* a, uint64_t a_size, const void* b, uint64_t b_size,
-                                        uint64_t what);
-uint64_t rt_do_heddle_flow_begin_ranges(const void* a, uint64_t a_size, const void* b, uint64_t b_size,
-                                        uint64_t what) {
+bool rt_fl_begin_own_write(const void* to, uint64_t size) {
+  return rt_fl_active() && !rt_fl_local->open && begin_own(to, size, NULL, 0, 1);
+}
+
+void rt_fl_end_own_write(bool performed) {
+  const uint64_t number = rt_fl_number() - !performed;
+  STORE(&heddle_flow_self->status, number << HEDDLE_FLOW_STATE_BITS);
+}
+
+/* What is longer, or not the thread's (short_ranges.c). */
+RT_FL_ENTRY(rt_fl_begin_ranges);
+uint64_t rt_do_rt_fl_begin_ranges(const void* a, uint64_t a_size, const void* b, uint64_t b_size,
+                                  uint64_t what);
+uint64_t rt_do_rt_fl_begin_ranges(const void* a, uint64_t a_size, const void* b, uint64_t b_size,
+                                  uint64_t what) {
   struct rt_fl_local* const local = rt_fl_local;
   if (!rt_fl_active() || local->open) return 0;
   if ((what & HEDDLE_FLOW_PLAIN) != 0 && begin_own(a, a_size, b, b_size, what)) return 0;

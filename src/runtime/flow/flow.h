@@ -1,7 +1,7 @@
 /* What the files of the flow runtime share (abi/flow.h says what it is about).
  *
  *   shadow.c    who may access which memory, edges; words.h: what the shadow says
- *   granules.c  accesses inside one granule; events.c: all other events
+ *   granules.c  accesses inside one granule; events.c: all other events; short_ranges.c: the short way of these
  *   sections.c  what is done under locks; slices.c: threads that race for the same memory
  *   disturb.c   record --chaos
  *   stream.c    a thread's file
@@ -12,6 +12,7 @@
  *   handlers.c  handlers of signals
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
+ *   files.c, mappings.c   files that are read, and that are mapped
  *   told.c, children.c   what nobody answers: chance, processes that the program starts
  *
  * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
@@ -100,6 +101,10 @@ struct rt_fl_local {
   struct rt_fl_slice slice;
   /* replay */
   uint64_t remaining, last_event;
+  uint64_t turned; /* the last event that has had its turn */
+  uint64_t owed;   /* events of a faulting stretch that took none, should it be mended */
+  uint64_t fault_hash;
+  bool faulted; /* a handler runs because of a fault in a stretch, which may go on */
   bool has_turn, fails;
   const uint8_t *given, *given_end;
   uint64_t given_outside;
@@ -119,6 +124,7 @@ struct rt_fl_local {
 struct rt_fl_globals {
   enum rt_fl_mode mode;
   bool sequences, locks;
+  bool names; /* they are asked for: a replay */
   enum heddle_flow_baseline baseline;
   uint32_t slots; /* given out */
   struct rt_fl_shared threads[HEDDLE_FLOW_SLOTS];
@@ -154,6 +160,18 @@ static inline uint64_t rt_fl_number(void) {
   return heddle_flow_self->status >> HEDDLE_FLOW_STATE_BITS;
 }
 
+/* From here on it has nothing under way: behind a fault, or a hook. */
+static inline void rt_fl_settle_status(void) {
+  struct heddle_flow_thread* const self = heddle_flow_self;
+  const uint64_t state = self->status & 3;
+  if (state == HEDDLE_FLOW_unmixed || (state == HEDDLE_FLOW_direct && rt_fl_local->faulted))
+    STORE(&self->status, self->status & ~3ull);
+  rt_fl_local->faulted = false;
+}
+static inline uint64_t rt_fl_next_status(enum heddle_flow_state state) {
+  return (heddle_flow_self->status & ~3ull) + (1 << HEDDLE_FLOW_STATE_BITS) + state;
+}
+
 /* The last event that a thread with this status has performed. */
 static inline uint64_t rt_fl_done_of(uint64_t status) {
   const uint64_t state = status & 3;
@@ -176,6 +194,9 @@ void rt_fl_copy_event(void* to, const void* from, uint64_t size);
 void rt_fl_free_event(void* block, uint64_t size, const void* link); /* the link is copied to its beginning */
 void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy into memory of the program */
 void rt_fl_begin_write(const void* to, uint64_t size); /* an event that writes it, until rt_fl_end_event */
+/* The same, if the thread owns all of it. It counts only if it was performed. */
+bool rt_fl_begin_own_write(const void* to, uint64_t size);
+void rt_fl_end_own_write(bool performed);
 
 /* ---- sections.c */
 void rt_fl_begin_section(const void* lock); /* it has been acquired; its event follows */
@@ -186,7 +207,10 @@ void rt_fl_settle_block(const void* block, uint64_t size); /* it has been alloca
 void rt_fl_give_way(void); /* if others have asked for it; an access has been counted and not yet made */
 
 /* ---- disturb.c */
-void rt_fl_disturb(uint32_t site); /* a place where a thread may rest, if that is asked for */
+void rt_fl_rest_at(uint32_t site);
+static inline void rt_fl_disturb(uint32_t site) { /* a place where a thread may rest, if that is asked for */
+  if (rt.chaos) rt_fl_rest_at(site);
+}
 
 /* ---- stream.c */
 bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread);
@@ -203,13 +227,31 @@ void* rt_fl_map_file(const char* name, uint64_t* size); /* of the folder, to rea
 /* ---- outside.c */
 void rt_fl_note(uint32_t what, int64_t result, const void* bytes, uint64_t size);
 void rt_fl_note_parts(uint32_t what, int64_t result, const void* first, uint64_t size, uint64_t more);
-int64_t rt_fl_peek(uint32_t what, const uint8_t** bytes);
+int64_t rt_fl_peek(uint32_t what, const uint8_t** bytes, uint64_t* size);
+uint32_t rt_fl_next_what(void); /* 0: nothing more */
 /* Gives the next result back; what it is must be as expected. */
 int64_t rt_fl_given(uint32_t what, const uint8_t** bytes, uint64_t* size);
 /* Whether the next result is of this kind and of the present event, or the one with the number. */
 bool rt_fl_next_is(uint32_t what);
 bool rt_fl_next_is_at(uint32_t what, uint64_t number);
+/* Replay. Whether the present event belongs to the one before, up to a fault; whether this is the fault: then
+ * all that the stretch did is that one event. */
+bool rt_fl_in_faulting_stretch(void);
+bool rt_fl_fault_follows(void); /* the present event ends with one: it will have the number of its stretch */
+bool rt_fl_end_faulting_stretch(void);
 _Noreturn void rt_fl_diverged(const char* what, int64_t expected, int64_t found);
+
+/* ---- files.c */
+void rt_fl_files_init(void);
+/* Around a read() or pread(): where it will read, and whether what it read has been written down by naming it.
+ */
+uint64_t rt_fl_position(long number, const long arguments[6]);
+bool rt_fl_reads_at_once(const long arguments[6]); /* much of an ordinary file: it does not wait for long */
+bool rt_fl_name_read(long number, const long arguments[6], uint64_t position, const void* bytes, long result);
+long rt_fl_read_again(void* to); /* in a replay */
+/* Around any other call. */
+void rt_fl_before_change(long number, const long arguments[6]);
+void rt_fl_after_open(long number, const long arguments[6], long result);
 
 /* ---- turns.c */
 void rt_fl_turns_init(void);
@@ -221,7 +263,10 @@ bool rt_fl_given_thread(const char* name, uint32_t* slot, bool* fails, uint64_t*
 
 /* ---- names.c: of the event that the thread performs, in a replay */
 void rt_fl_names_init(void);
-void rt_fl_name(uint32_t site, enum heddle_flow_name_kind kind);
+void rt_fl_count_name(uint32_t site, enum heddle_flow_name_kind kind);
+static inline void rt_fl_name(uint32_t site, enum heddle_flow_name_kind kind) {
+  if (rt_fl.names) rt_fl_count_name(site, kind);
+}
 void rt_fl_write_name(void);                /* its step is over */
 extern RT_TLS uint32_t heddle_control_site; /* of the call that the program makes */
 
@@ -233,7 +278,12 @@ uint64_t rt_fl_slot_base(uint32_t slot);
 void rt_fl_heap_begin(struct rt_fl_local* local);
 
 /* ---- handlers.c. Places where handlers of signals run: a replay comes by the same ones. */
-void rt_fl_run_handlers(void);
+void rt_fl_run_due_handlers(void);
+static inline void rt_fl_run_handlers(void) {
+  if (!rt_fl_active() || rt_fl_local->open) return;
+  ++rt_fl_local->place;
+  if (rt_fl.mode == FL_REPLAY || rt_fl_local->held_signals != 0) rt_fl_run_due_handlers();
+}
 /* Around what may wait long: handlers run at once. A replay does not wait: what ran then runs at the beginning.
  */
 void rt_fl_begin_wait(void);

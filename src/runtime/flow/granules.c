@@ -3,7 +3,7 @@
 #include "runtime/flow/entry.h"
 #include "runtime/flow/words.h"
 
-#define LONGEST_RUN (1u << 13)
+#define LONGEST_RUN (1u << 14)
 #define NEAR 16
 
 /* ---- memory */
@@ -133,13 +133,25 @@ static void touch(void* at, bool writes) {
   else
     (void)*(const volatile uint8_t*)at;
   if ((LOAD(&heddle_flow_self->status) & 3) != HEDDLE_FLOW_done) return;
-  STORE(&heddle_flow_self->status, heddle_flow_self->status + 4 + HEDDLE_FLOW_waiting);
+  STORE(&heddle_flow_self->status, rt_fl_next_status(HEDDLE_FLOW_waiting));
   if (rt_fl.mode == FL_REPLAY) rt_fl_turn();
+}
+
+/* Most of what a thread comes to under a lock was guarded in a section that is over, its own or another's: it
+ * takes that over in short, and then accesses it as its own. False: it is otherwise, and as it was. */
+static bool take_guarded(uint64_t* word) {
+  const uint64_t before = LOAD(word);
+  if (kind_of(before) != HEDDLE_FLOW_guarded || !in_section()) return false;
+  if (!exchange(word, before, my_word(HEDDLE_FLOW_locked, 0, 0))) return false;
+  /* Not before it is locked: who goes on with a section says so, and then looks at words. */
+  const bool over = !rt_fl_is_taken_over(before, true);
+  STORE(word, over ? rt_fl_take(word, before, true, true) : before);
+  return over;
 }
 
 static uint64_t access_granule(void* at, uint32_t size, bool writes, uint64_t value) {
   uint64_t* const word = word_of((uint64_t)(uintptr_t)at);
-  if (is_mine(LOAD(word), writes)) {
+  if (is_mine(LOAD(word), writes) || take_guarded(word)) {
     if (!writes) return load(at, size);
     store(at, size, value);
     return 0;
@@ -198,12 +210,13 @@ static void store_event(void* at, uint32_t size, uint64_t value) {
  * handlers do. */
 void rt_fl_handlers_before_access(uint32_t site) {
   struct heddle_flow_thread* const self = heddle_flow_self;
+  STORE(&self->hooks, self->hooks + 1);
   rt_fl_give_way();
   rt_fl_disturb(site);
   if (!rt_fl_handlers_due(1)) return;
   STORE(&self->status, self->status - 4 - HEDDLE_FLOW_direct);
   rt_fl_handlers_before_event();
-  STORE(&self->status, self->status + 4 + HEDDLE_FLOW_direct);
+  STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
 }
 
 /* Instrumented code calls these two on the stack of the runtime. */

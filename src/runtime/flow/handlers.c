@@ -121,7 +121,7 @@ static void run_given(bool before_event) {
     struct noted noted;
     const uint8_t* bytes;
     uint64_t size;
-    rt_fl_peek(HEDDLE_FLOW_signal, &bytes);
+    rt_fl_peek(HEDDLE_FLOW_signal, &bytes, &size);
     memcpy(&noted, bytes, sizeof noted);
     if (noted.place != (before_event ? BEFORE_EVENT : rt_fl_local->place)) return;
     const int number = (int)rt_fl_given(HEDDLE_FLOW_signal, &bytes, &size);
@@ -141,6 +141,7 @@ static void run_all(bool before_event) {
 /* Handlers run at once from here on. What came before has run: the log is not written by two of them. */
 static void settle(void) {
   struct rt_fl_local* const local = rt_fl_local;
+  rt_fl_settle_status();
   run_all(false);
   if (rt_fl.mode != FL_RECORD) return;
   for (;;) {
@@ -162,17 +163,41 @@ static void run_in_wait(int number, struct held* signal) {
   settle();
 }
 
+/* Where a fault is met in a stretch of accesses nobody knows how many of them were made: the number is in some
+ * register. The recorded number is the one that the stretch began with: what was done since is one event. So it
+ * is in a replay, which does know the number (rt_fl_in_faulting_stretch). If the handler has mended what was
+ * wrong the access is made again, and the stretch goes on with the numbers it has, and with what it has looked
+ * at: until the handler has events of its own nobody takes that over (shadow.c waits for the state unmixed). */
+static void run_at_fault(int number, struct held* signal, void* context) {
+  struct rt_fl_local* const local = rt_fl_local;
+  struct heddle_flow_thread* const self = heddle_flow_self;
+  const uint64_t status = self->status;
+  const bool open = local->open, apart = local->depth != 0;
+  const bool stretch = !open && !apart && rt_fl.mode == FL_RECORD && (status & 3) == HEDDLE_FLOW_direct;
+  const uint64_t hash = self->hash, turned = local->turned, owed = local->owed;
+  if (stretch) rt_fl_note(HEDDLE_FLOW_fault, number, NULL, 0);
+  const bool again = !apart && rt_fl.mode == FL_REPLAY && rt_fl_end_faulting_stretch();
+  /* In a stretch the status stays as it is: whoever waits for what was looked at goes on waiting. */
+  if (!stretch && !again) rt_fl_abandon_event();
+  local->faulted = stretch;
+  const uint64_t ended = self->status;
+  run(number, signal->handler, &signal->information, context);
+  local->faulted = false;
+  /* An access that met the fault in its hook is another event behind it (granules.c): others may have come. */
+  if (self->status != ended || !again) return;
+  STORE(&self->status, status);
+  self->hash = hash;
+  local->turned = turned > local->turned ? turned : local->turned;
+  local->owed = owed;
+  local->open = open;
+}
+
 bool rt_hold_signal(int number, const siginfo_t* information, handler_function handler, void* context) {
   struct rt_fl_local* const local = rt_fl_local;
   if (local == NULL || rt_fl.mode == FL_OFF || number == SIGABRT) return false;
   struct held signal = {.handler = handler, .information = *information};
   if (is_fault(number, information)) {
-    const uint64_t status = heddle_flow_self->status;
-    const bool open = local->open;
-    rt_fl_abandon_event();
-    run(number, handler, &signal.information, context);
-    /* It has mended what was wrong, and the access is made again. */
-    if (!open && heddle_flow_self->status == (status & ~3ull)) STORE(&heddle_flow_self->status, status);
+    run_at_fault(number, &signal, context);
     return true;
   }
   if (rt_fl.mode == FL_REPLAY) return true; /* those of the recording count */
@@ -189,9 +214,7 @@ bool rt_hold_signal(int number, const siginfo_t* information, handler_function h
   return true;
 }
 
-void rt_fl_run_handlers(void) {
-  if (!rt_fl_active() || rt_fl_local->open) return;
-  ++rt_fl_local->place;
+void rt_fl_run_due_handlers(void) {
   run_all(false);
 }
 
@@ -240,6 +263,7 @@ static void before_jump(const void* environment) {
   local->depth = 0;
   local->waits = false;
   local->range_count = 0;
+  rt_fl_settle_status();
   const uint64_t own = (uint64_t)(uintptr_t)local->own_stack;
   rt_fl_stack = own - to < FL_OWN_STACK ? NULL : local->own_stack;
 }

@@ -228,7 +228,7 @@ void rt_fl_given_mapped(void) {
   if (!rt_fl_next_is_at(HEDDLE_FLOW_mapped, rt_fl_number() + 1)) return;
   const uint8_t* bytes;
   uint64_t size;
-  rt_fl_peek(HEDDLE_FLOW_mapped, &bytes);
+  rt_fl_peek(HEDDLE_FLOW_mapped, &bytes, &size);
   rt_fl_begin_write(bytes, 0);
   const int64_t at = rt_fl_given(HEDDLE_FLOW_mapped, &bytes, &size);
   write_anyway((uint64_t)at, bytes, size);

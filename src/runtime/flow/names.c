@@ -23,6 +23,7 @@ void rt_fl_names_init(void) {
   if (fd < 0) return;
   file = (int)RT_SYS3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900); /* far from the numbers that the program gets */
   RT_SYS1(SYS_close, fd);
+  rt_fl.names = file >= 0;
 }
 
 static uint64_t count(uint32_t site, uint32_t kind) {
@@ -38,8 +39,8 @@ static uint64_t count(uint32_t site, uint32_t kind) {
   return 0;
 }
 
-void rt_fl_name(uint32_t site, enum heddle_flow_name_kind kind) {
-  if (file < 0 || !rt_fl_active()) return;
+void rt_fl_count_name(uint32_t site, enum heddle_flow_name_kind kind) {
+  if (!rt_fl_active()) return;
   if (site == HEDDLE_NO_SITE && kind < HEDDLE_FLOW_name_begin) return;
   last = (struct heddle_flow_name){
       .slot = rt_fl_local->slot, .site = site, .occurrence = count(site, kind), .kind = kind};

@@ -72,6 +72,45 @@ bool rt_fl_next_is_at(uint32_t what, uint64_t event) {
   return number == event && number_at(&at, local->given_end) == what;
 }
 
+/* ---- a fault in the middle of a stretch (handlers.c): the next result, whatever the present number is. */
+static bool next_is_fault(uint64_t* event) {
+  struct rt_fl_local* const local = rt_fl_local;
+  skip_edges(local);
+  if (local->given >= local->given_end) return false;
+  const uint8_t* at = local->given + 1;
+  *event = local->given_outside + number_at(&at, local->given_end);
+  return number_at(&at, local->given_end) == HEDDLE_FLOW_fault && *event <= rt_fl_number();
+}
+
+bool rt_fl_in_faulting_stretch(void) {
+  uint64_t event;
+  if (!next_is_fault(&event)) return false;
+  if (event == rt_fl_number()) rt_fl_local->fault_hash = heddle_flow_self->hash;
+  return event < rt_fl_number();
+}
+
+bool rt_fl_fault_follows(void) {
+  uint64_t event;
+  return next_is_fault(&event);
+}
+
+bool rt_fl_end_faulting_stretch(void) {
+  struct rt_fl_local* const local = rt_fl_local;
+  uint64_t event, size;
+  const uint8_t* bytes;
+  if (!next_is_fault(&event)) return false;
+  if (local->turned < event) rt_fl_turn(); /* the fault came before the first access */
+  STORE(&heddle_flow_self->status, event << HEDDLE_FLOW_STATE_BITS);
+  heddle_flow_self->hash = local->fault_hash; /* a recording has the values since then in registers only */
+  local->turned = event;
+  local->owed = 0;
+  local->open = false;
+  local->range_count = 0;
+  rt_fl_given(HEDDLE_FLOW_fault, &bytes, &size);
+  rt_fl_turn_done();
+  return true;
+}
+
 /* The recording of this thread ends here: so does the thread. */
 static void end_if_over(struct rt_fl_local* local) {
   skip_edges(local);
@@ -81,14 +120,23 @@ static void end_if_over(struct rt_fl_local* local) {
   for (;;) RT_SYS4(SYS_ppoll, NULL, 0, NULL, NULL);
 }
 
-int64_t rt_fl_peek(uint32_t what, const uint8_t** bytes) {
+uint32_t rt_fl_next_what(void) {
+  struct rt_fl_local* const local = rt_fl_local;
+  skip_edges(local);
+  if (local->given >= local->given_end) return 0;
+  const uint8_t* at = local->given + 1;
+  number_at(&at, local->given_end);
+  return (uint32_t)number_at(&at, local->given_end);
+}
+
+int64_t rt_fl_peek(uint32_t what, const uint8_t** bytes, uint64_t* size) {
   struct rt_fl_local* const local = rt_fl_local;
   end_if_over(local);
   const uint8_t* at = local->given + 1;
   number_at(&at, local->given_end);
   const uint64_t found = number_at(&at, local->given_end);
   const int64_t result = signed_at(&at, local->given_end);
-  number_at(&at, local->given_end);
+  *size = number_at(&at, local->given_end);
   if (found != what) rt_fl_diverged("another call than the recorded one", (int64_t)found, what);
   *bytes = at;
   return result;

@@ -70,10 +70,8 @@ bool rt_fl_is_own(uint64_t begin, uint64_t end) {
   return true;
 }
 
-bool rt_fl_settle(uint64_t begin, uint64_t end) {
+static bool settle_as(uint64_t wanted, uint64_t begin, uint64_t end) {
   const struct rt_fl_local* const local = rt_fl_local;
-  const uint64_t wanted =
-      in_section() ? guard_of(local) : HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, local->slot, 0, 0);
   uint64_t* word = word_of(begin);
   for (uint64_t* const last = word + (end - begin) / 8; word != last;) {
     const uint64_t first = LOAD(word);
@@ -96,9 +94,20 @@ bool rt_fl_settle(uint64_t begin, uint64_t end) {
   return true;
 }
 
+static uint64_t owned_word(void) {
+  return HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, rt_fl_local->slot, 0, 0);
+}
+
+bool rt_fl_settle(uint64_t begin, uint64_t end) {
+  return settle_as(in_section() ? guard_of(rt_fl_local) : owned_word(), begin, end);
+}
+
 /* What a thread allocates under a lock it mostly hands over under that lock: guarded from the beginning, nobody
- * needs a barrier to take it. What it allocates elsewhere it owns. */
+ * needs a barrier to take it. What it allocates elsewhere it owns; large blocks always: a barrier costs no more
+ * than to change the words of one, now and when it is used without the lock. */
+#define LARGE 1024
 void rt_fl_settle_block(const void* block, uint64_t size) {
   const uint64_t begin = (uint64_t)(uintptr_t)block;
-  if (is_recorded() && !rt_fl_local->open && !is_alone()) rt_fl_settle(begin, begin + size);
+  if (!is_recorded() || rt_fl_local->open || is_alone()) return;
+  settle_as(in_section() && size < LARGE ? guard_of(rt_fl_local) : owned_word(), begin, begin + size);
 }

@@ -68,15 +68,16 @@ void rt_fl_barrier(void) {
 }
 
 /* Behind a barrier: the last event that the thread has done, of those that can have accessed what we have
- * locked. */
-static uint64_t last_done(const struct heddle_flow_thread* other) {
-  uint64_t status = LOAD(&other->status);
-  const uint64_t first = status;
-  for (uint32_t tries = 0; (status & 3) == HEDDLE_FLOW_direct && status == first; ++tries) {
-    relax(tries);
-    status = LOAD(&other->status);
-  }
-  return rt_fl_done_of(status);
+ * locked. A thread in a loop may go on for long before its status says more: it is made to take a hook. */
+#define SOON 16
+static uint64_t last_done(struct heddle_flow_thread* other) {
+  const uint64_t status = LOAD(&other->status), hooks = LOAD(&other->hooks), state = status & 3;
+  if (state == HEDDLE_FLOW_direct || state == HEDDLE_FLOW_unmixed)
+    for (uint32_t tries = 1; LOAD(&other->status) == status && LOAD(&other->hooks) == hooks; ++tries) {
+      relax(tries);
+      if (tries % SOON == 0) STORE(&other->tag, ~0ull);
+    }
+  return rt_fl_done_of(LOAD(&other->status));
 }
 
 void rt_fl_after_event(uint32_t slot, uint64_t number) {
@@ -90,7 +91,7 @@ void rt_fl_after_event(uint32_t slot, uint64_t number) {
 static void after_all_threads(void) {
   const uint32_t count = LOAD(&rt_fl.slots);
   for (uint32_t slot = 0; slot < count; ++slot) {
-    const struct heddle_flow_thread* const head = LOAD(&rt_fl.threads[slot].head);
+    struct heddle_flow_thread* const head = LOAD(&rt_fl.threads[slot].head);
     if (slot != rt_fl_local->slot && head != NULL) rt_fl_after_event(slot, last_done(head));
   }
 }

@@ -12,10 +12,10 @@
 
 #include "runtime/flow/words.h"
 
-#define MANY 32      /* granules met */
-#define SOON 150000  /* in so many ticks of the processor's clock */
-#define PATIENCE 200 /* looks whether the other one rests */
-#define USEFUL 8     /* granules taken in a slice */
+#define MANY 32       /* granules met */
+#define SOON 1500000  /* in so many ticks of the processor's clock; in virtual machines barriers are slow */
+#define PATIENCE 5000 /* looks whether the other one rests */
+#define USEFUL 8      /* granules taken in a slice */
 #define LONGEST_PAUSE (1u << 20)
 #define SLICE_NS 100000
 

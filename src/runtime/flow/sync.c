@@ -64,22 +64,32 @@ static void shared(int real, const volatile void* lock) {
   (void)real;
   (void)lock;
 }
-/* The same, where most do not wait: `try` says so. `as`: locked or shared. */
-#define ACQUIRES_SOON(name, try, as, parameters, object)  \
-  RT_FL_ENTRY(name);                                      \
-  int rt_do_##name parameters;                            \
-  int rt_do_##name parameters {                           \
-    TOUCH(object);                                        \
-    rt_fl_run_handlers();                                 \
-    int real = rt_fl_replaying() ? 0 : REAL(try, object); \
-    if (real == EBUSY) {                                  \
-      rt_fl_wait_on();                                    \
-      real = REAL(name, object);                          \
-      rt_fl_end_wait();                                   \
-    }                                                     \
-    as(real, object);                                     \
-    rt_fl_object_event((const void*)(uintptr_t)object);   \
-    return result(real);                                  \
+/* The same, where most do not wait: `try` says so. Recording makes what is done under a lock longer, so that
+ * more threads meet; but it is still mostly over before a thread could have gone to sleep and been woken again.
+ * `as`: locked or shared. */
+#define PATIENCE 32
+static void pause_a_little(void) {
+  for (uint32_t i = 0; i < 4; ++i) __builtin_ia32_pause();
+}
+#define ACQUIRES_SOON(name, try, as, parameters, object)                   \
+  RT_FL_ENTRY(name);                                                       \
+  int rt_do_##name parameters;                                             \
+  int rt_do_##name parameters {                                            \
+    TOUCH(object);                                                         \
+    rt_fl_run_handlers();                                                  \
+    int real = rt_fl_replaying() ? 0 : REAL(try, object);                  \
+    for (uint32_t tries = 0; real == EBUSY && tries < PATIENCE; ++tries) { \
+      pause_a_little();                                                    \
+      real = REAL(try, object);                                            \
+    }                                                                      \
+    if (real == EBUSY) {                                                   \
+      rt_fl_wait_on();                                                     \
+      real = REAL(name, object);                                           \
+      rt_fl_end_wait();                                                    \
+    }                                                                      \
+    as(real, object);                                                      \
+    rt_fl_object_event((const void*)(uintptr_t)object);                    \
+    return result(real);                                                   \
   }
 /* Does not wait: happens inside the event. */
 #define CHANGES(name, parameters, object, ...)                        \
@@ -291,7 +301,9 @@ void rt_do_pthread_testcancel(void) {
     static void (*real)(void);
     if (real == NULL) real = (void (*)(void))rt_real("pthread_testcancel");
     pthread_cleanup_push(on_cancel, &wait);
+    if (rt_fl_local != NULL) ++rt_fl_local->depth; /* unwinding is libc's own business: pthread_once */
     real();
+    if (rt_fl_local != NULL) --rt_fl_local->depth;
     pthread_cleanup_pop(0);
   }
   leave_if_cancelled();

@@ -141,16 +141,20 @@ static long waiting(long number, const long a[6]) {
   return result;
 }
 
-/* What others may look at is to change inside the event: so the kernel writes elsewhere first. */
-static long read_apart(long number, const long a[6], struct piece* piece) {
+/* What others may look at is to change inside the event: so the kernel writes elsewhere first, if it is not too
+ * much. */
+#define APART 65536
+static long read_apart(long (*reader)(long, const long[6]), long number, const long a[6], struct piece* piece,
+                       const uint8_t** read) {
   static RT_TLS uint8_t* apart;
-  if (apart == NULL) apart = rt_map_memory(65536);
+  if (apart == NULL) apart = rt_map_memory(APART);
   if (apart == NULL) rt_no_memory();
   long b[6];
   memcpy(b, a, sizeof b);
   b[1] = (long)apart;
+  *read = apart;
   *piece = (struct piece){(void*)a[1], 0};
-  const long result = waiting(number, b);
+  const long result = reader(number, b);
   if (result > 0) {
     piece->size = (uint64_t)result;
     rt_fl_write_event((void*)a[1], apart, (uint64_t)result);
@@ -158,18 +162,44 @@ static long read_apart(long number, const long a[6], struct piece* piece) {
   return result;
 }
 
-static long record_call(long number, const long a[6]) {
-  struct piece pieces[PIECES];
-  long result;
-  /* Not in a handler: what it interrupted may have been here. */
-  if ((number == SYS_read || number == SYS_pread64) && a[2] <= 65536 && a[1] != 0 &&
-      rt_fl_local->handlers == NULL) {
-    result = read_apart(number, a, pieces);
-    note_pieces(number, result, pieces, result > 0 ? 1 : 0);
-    return result;
+static bool is_read(long number) {
+  return number == SYS_read || number == SYS_pread64;
+}
+
+/* What reads at once does so inside the event, if nobody else has the memory. */
+static long record_read(long number, const long a[6]) {
+  struct piece piece = {(void*)a[1], 0};
+  const uint64_t position = rt_fl_position(number, a);
+  const uint8_t* bytes = piece.at;
+  const bool at_once = rt_fl_reads_at_once(a);
+  if (at_once) { /* a replay cannot know, and comes by a wait */
+    rt_fl_begin_wait();
+    rt_fl_end_wait();
   }
+  long result;
+  if (at_once && rt_fl_begin_own_write(piece.at, (uint64_t)a[2])) {
+    result = raw(number, a);
+    rt_fl_end_own_write(result > 0);
+    if (result > 0) piece.size = (uint64_t)result;
+  } else if ((uint64_t)a[2] <= APART) {
+    result = read_apart(at_once ? raw : waiting, number, a, &piece, &bytes);
+  } else {
+    result = at_once ? raw(number, a) : waiting(number, a);
+    if (result > 0) piece.size = (uint64_t)result;
+    write_pieces(&piece, 1, NULL);
+  }
+  if (!rt_fl_name_read(number, a, position, bytes, result)) note_pieces(number, result, &piece, result > 0);
+  return result;
+}
+
+static long record_call(long number, const long a[6]) {
+  /* Not in a handler: what it interrupted may have been here. */
+  if (is_read(number) && a[1] != 0 && rt_fl_local->handlers == NULL) return record_read(number, a);
   if (rt_fl_writes_mapped(number, a)) return rt_fl_write_mapped(number, a);
-  result = waiting(number, a);
+  rt_fl_before_change(number, a);
+  const long result = waiting(number, a);
+  rt_fl_after_open(number, a, result);
+  struct piece pieces[PIECES];
   const uint32_t count = find_pieces(number, a, result, pieces);
   write_pieces(pieces, count, NULL);
   note_pieces(number, result, pieces, count);
@@ -187,8 +217,10 @@ static void show_output(long number, const long a[6], long result) {
 static long replay_call(long number, const long a[6]) {
   rt_fl_begin_wait();
   rt_fl_given_mapped();
+  if (is_read(number) && rt_fl_next_what() == HEDDLE_FLOW_read_file) return rt_fl_read_again((void*)a[1]);
   const uint8_t* bytes = NULL;
-  int64_t result = rt_fl_peek((uint32_t)number, &bytes);
+  uint64_t size;
+  int64_t result = rt_fl_peek((uint32_t)number, &bytes, &size);
   struct piece pieces[PIECES];
   const uint8_t* at = bytes;
   const uint64_t count = take_number(&at);
@@ -197,12 +229,11 @@ static long replay_call(long number, const long a[6]) {
   if (count > 0) {
     /* Where an address has a length behind a pointer, that is what it was before; the recorded sizes count. */
     uint32_t found = find_pieces(number, a, result, pieces);
-    if ((number == SYS_read || number == SYS_pread64) && found == 1) pieces[0].at = (void*)a[1];
+    if (is_read(number) && found == 1) pieces[0].at = (void*)a[1];
     if (found != count) rt_fl_diverged("a system call with other arguments", (int64_t)count, found);
     for (uint32_t i = 0; i < found; ++i) pieces[i].size = sizes[i];
     write_pieces(pieces, found, at);
   }
-  uint64_t size;
   result = rt_fl_given((uint32_t)number, &bytes, &size);
   show_output(number, a, result);
   return result;

@@ -98,6 +98,14 @@ void rt_fl_wait_for_all(void) {
 
 void rt_fl_turn(void) {
   struct rt_fl_local* const local = rt_fl_local;
+  if (local->turned == rt_fl_number()) return; /* a fault came before the access */
+  local->turned = rt_fl_number();
+  if (rt_fl_in_faulting_stretch()) { /* one event with what came before, unless a handler mends it */
+    ++local->owed;
+    return;
+  }
+  local->remaining -= local->owed;
+  local->owed = 0;
   if (local->remaining == 0) {
     if (rt_fl_number() > local->last_event) {
       if (local->fails && is_over()) return; /* what it was at when it failed */
@@ -111,7 +119,7 @@ void rt_fl_turn(void) {
 
 void rt_fl_turn_done(void) {
   struct rt_fl_local* const local = rt_fl_local;
-  if (local->fails && rt_fl_number() == local->last_event) rt_fl_wait_for_all();
+  if (local->fails && rt_fl_number() == local->last_event && !rt_fl_fault_follows()) rt_fl_wait_for_all();
 }
 
 void rt_fl_thread_over(void) {

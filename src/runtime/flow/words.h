@@ -2,6 +2,8 @@
 #ifndef HEDDLE_RUNTIME_FLOW_WORDS_H
 #define HEDDLE_RUNTIME_FLOW_WORDS_H
 
+#include <time.h>
+
 #include "runtime/flow/flow.h"
 
 #define OFTEN 6 /* so many changes of hands make a granule contended */
@@ -67,11 +69,16 @@ static inline void set_state(enum heddle_flow_state state) {
   STORE(&self->status, (self->status & ~3ull) | state);
 }
 
+/* Between looks whether another thread has gone on. If it has not so soon it is not running: the kernel is
+ * given time to let it. */
 static inline void relax(uint32_t tries) {
-  if (tries % 64 == 63)
+  const struct timespec a_little = {0, 50000};
+  if (tries < 200)
+    __builtin_ia32_pause();
+  else if (tries < 220)
     RT_SYS0(SYS_sched_yield);
   else
-    __builtin_ia32_pause();
+    RT_SYS2(SYS_nanosleep, &a_little, NULL);
 }
 
 static inline uint64_t my_word(enum heddle_flow_kind kind, uint64_t number, uint64_t hands) {
@@ -98,12 +105,13 @@ static inline bool is_guarded_by(uint64_t word, const struct heddle_flow_thread*
 }
 
 /* The first word that is not like the other. */
+typedef uint64_t rt_fl_words __attribute__((vector_size(32), aligned(8), may_alias));
 static inline const uint64_t* other_than(const uint64_t* word, const uint64_t* end, uint64_t other) {
-  for (; end - word >= 4; word += 4)
-    if (!is_like((LOAD(word) ^ other) | (LOAD(word + 1) ^ other) | (LOAD(word + 2) ^ other) |
-                     (LOAD(word + 3) ^ other),
-                 0))
-      break;
+  for (; end - word >= 8; word += 8) {
+    const rt_fl_words* const at = (const rt_fl_words*)word;
+    const rt_fl_words different = (at[0] ^ other) | (at[1] ^ other);
+    if (!is_like(__builtin_reduce_or(different), 0)) break;
+  }
   while (word != end && is_like(LOAD(word), other)) ++word;
   return word;
 }

@@ -26,12 +26,19 @@ static void on_tick(int s) {
   (void)s;
   __atomic_fetch_add(&ticks, 1, __ATOMIC_RELAXED);
 }
+// Many accesses, in a loop, before the one that faults.
+static int numbers[64];
+static int sum_until_fault(int n) {
+  int sum = 0;
+  for (int k = 0; k < n; ++k) sum += numbers[k] += k;
+  return sum + *bad;
+}
 static void* work(void* a) {
   long id = (long)a;
   char buffer[64] = "some text that is copied";
   for (int i = 0; i < 40; ++i) {
     if (sigsetjmp(back, 1) == 0) {
-      switch ((i + id) % 4) {
+      switch ((i + id) % 5) {
         case 0:
           *bad = i;
           break;
@@ -40,6 +47,9 @@ static void* work(void* a) {
           break;
         case 2:
           ((volatile int*)constant)[i % 4] = i;
+          break;
+        case 3:
+          total += sum_until_fault(i);
           break;
         default:
           memcpy((char*)bad, buffer, sizeof buffer);

@@ -1,0 +1,43 @@
+// The state of a thread and the hooks of the flow runtime, as instrumented code uses them (abi/flow.h).
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <cstddef>
+
+#include "abi/flow.h"
+
+namespace heddle {
+
+constexpr uint64_t kFlowEvent = 1 << HEDDLE_FLOW_STATE_BITS;  // one more event, in a status
+
+// Of heddle_flow_thread.
+enum class FlowField : unsigned {
+  status,
+  tag,
+  hash,
+  seen,
+  guard = offsetof(heddle_flow_thread, guard) / sizeof(uint64_t)
+};
+llvm::Value* flow_field(llvm::IRBuilder<>& builder, llvm::Value* self, FlowField field);
+void set_flow_status(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* value);
+
+// Whether what happens inside an event can be events itself, if the event were not open.
+enum class FlowInside { anything, plain };
+
+class FlowHooks {
+ public:
+  explicit FlowHooks(llvm::Module& module);
+
+  // Takes the ranges that are announced right before into the same call.
+  void begin(llvm::IRBuilder<>& builder, FlowInside inside) const;
+  void end(llvm::IRBuilder<>& builder, FlowInside inside) const;
+
+  llvm::Value* self(llvm::IRBuilder<>& builder) const;  // the thread's state
+
+ private:
+  llvm::FunctionCallee begin_, begin_ranges_, end_;
+  llvm::GlobalVariable* self_;
+};
+
+}  // namespace heddle
