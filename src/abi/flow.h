@@ -64,6 +64,8 @@ enum heddle_flow_kind {
 #define HEDDLE_FLOW_SELF "heddle_flow_self"
 /* Thread-local pointer: the stack that the runtime works on; null while it does (runtime/flow/entry.h). */
 #define HEDDLE_FLOW_STACK "rt_fl_stack"
+/* Thread-local number: 1 while the next block that the thread allocates is for itself alone (runtime/flow/heap.c). */
+#define HEDDLE_FLOW_PRIVATE "heddle_flow_private"
 #define HEDDLE_FLOW_STATE_BITS 2
 /* A section is what a thread does under a lock, from one release to the next (runtime/flow/sections.c). */
 enum heddle_flow_state {

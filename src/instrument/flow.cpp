@@ -108,6 +108,7 @@ class FlowInstrumentation {
       hooks.begin(emit.builder(), FlowInside::anything);
       return end_behind(call, hooks, FlowInside::anything);
     }
+    if (sharing_.private_allocations.contains(&call) && !call.isMustTailCall()) hooks.allocate_private(call);
     const CallInfo info = classify_call(call, effects_);
     const FlowCall how = flow_call(info);
     if (leaves_program(info)) emit.note_site();

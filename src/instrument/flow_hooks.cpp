@@ -33,9 +33,14 @@ FlowHooks::FlowHooks(llvm::Module& module) {
   begin_ranges_ =
       module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_RANGES, nothing, word, word, word, word, word);
   end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
-  self_ = new llvm::GlobalVariable(module, pointer, false, llvm::GlobalValue::ExternalLinkage, nullptr,
-                                   HEDDLE_FLOW_SELF, nullptr, llvm::GlobalValue::InitialExecTLSModel);
-  self_->setDSOLocal(true);
+  const auto thread_local_variable = [&](llvm::Type* type, const char* name) {
+    auto* variable = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                              name, nullptr, llvm::GlobalValue::InitialExecTLSModel);
+    variable->setDSOLocal(true);
+    return variable;
+  };
+  self_ = thread_local_variable(pointer, HEDDLE_FLOW_SELF);
+  private_ = thread_local_variable(llvm::Type::getInt32Ty(context), HEDDLE_FLOW_PRIVATE);
 }
 
 // A range that is announced, as far as one hook can say it together with others.
@@ -92,6 +97,21 @@ void FlowHooks::end(llvm::IRBuilder<>& builder, FlowInside inside) const {
   slow.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
   set_flow_status(fast, self, fast.CreateSub(status, fast.getInt64(HEDDLE_FLOW_direct)));
   slow.CreateCall(end_);
+}
+
+// Behind the call too: it may have allocated nothing. (One that throws has asked for memory before.)
+void FlowHooks::allocate_private(llvm::CallBase& call) const {
+  const auto set = [&](llvm::Instruction* before, uint32_t value) {
+    llvm::IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(call.getDebugLoc());
+    builder.CreateStore(builder.getInt32(value), builder.CreateThreadLocalAddress(private_));
+  };
+  set(&call, 1);
+  auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call);
+  if (invoke == nullptr) return set(call.getNextNode(), 0);
+  llvm::BasicBlock* next = invoke->getNormalDest();
+  if (next->getSinglePredecessor() == nullptr) next = llvm::SplitEdge(invoke->getParent(), next);
+  set(&*next->getFirstInsertionPt(), 0);
 }
 
 llvm::Value* FlowHooks::self(llvm::IRBuilder<>& builder) const {

@@ -33,11 +33,14 @@ class FlowHooks {
   void begin(llvm::IRBuilder<>& builder, FlowInside inside) const;
   void end(llvm::IRBuilder<>& builder, FlowInside inside) const;
 
+  // Around a call that gives new memory which no other thread reaches.
+  void allocate_private(llvm::CallBase& call) const;
+
   llvm::Value* self(llvm::IRBuilder<>& builder) const;  // the thread's state
 
  private:
   llvm::FunctionCallee begin_, begin_ranges_, end_;
-  llvm::GlobalVariable* self_;
+  llvm::GlobalVariable *self_, *private_;
 };
 
 }  // namespace heddle

@@ -17,7 +17,7 @@ using namespace object_kind;
 // Gives each access its verdict from the finished graph.
 class Judge {
  public:
-  Judge(PointerFlow& flow, const EffectsTable& effects) : flow_(flow), captures_(effects) {}
+  Judge(PointerFlow& flow, const EffectsTable& effects) : flow_(flow), effects_(effects), captures_(effects) {}
 
   ArgumentAccess judge(ArgumentAccess access) {
     const llvm::Value* pointer = access.call->getArgOperand(access.argument);
@@ -33,6 +33,18 @@ class Judge {
       access.sharing = Sharing::shared;
     access.foreign = (flow_.graph().kinds(flow_.target(pointer)) & kForeign) != 0;
     return access;
+  }
+
+  bool gives_private_memory(const llvm::CallBase& call) {
+    const Effects* known = classify_call(call, effects_).effects;
+    if (flow_.allocates(call) || (known != nullptr && known->allocation == AllocationKind::reallocate))
+      return is_uncaptured(&call) || is_private(flow_.target(&call));
+    if (known == nullptr) return false;
+    for (const YieldedPointer& yielded : known->yields)
+      if (yielded.kind == YieldedPointer::Kind::fresh)
+        for (const unsigned i : PointerFlow::arguments_at(call, yielded.place))
+          return is_private(flow_.graph().known_contents(flow_.target(call.getArgOperand(i))));
+    return false;
   }
 
   void judge(Access& access) {
@@ -95,6 +107,10 @@ class Judge {
     return Sharing::shared;
   }
 
+  bool is_private(ClassId object) const {
+    return object != PointsToGraph::kNothing && !flow_.graph().escaped(object);
+  }
+
   // The bytes are, or may be, behind pointers in the object that the argument points to.
   static bool reaches_further(const MemoryEffect& effect) {
     return effect.extent.kind == Extent::Kind::iovec || effect.extent.kind == Extent::Kind::reachable;
@@ -113,6 +129,7 @@ class Judge {
   }
 
   PointerFlow& flow_;
+  const EffectsTable& effects_;
   Captures captures_;
 };
 
@@ -141,6 +158,7 @@ SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& ef
                               const SharingOptions& options) {
   PointerFlow flow(module, effects, options);
   flow.run();
+  Judge judge(flow, effects);
   SharingResult result;
   for (const llvm::Function& function : module) {
     if (function.isDeclarationForLinker()) continue;
@@ -148,12 +166,13 @@ SharingResult analyse_sharing(const llvm::Module& module, const EffectsTable& ef
     for (const llvm::BasicBlock& block : function) {
       for (const llvm::Instruction& instruction : block) {
         append_accesses(instruction, result.accesses);
-        if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-          append_argument_accesses(*call, effects, result.argument_accesses);
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        if (call == nullptr) continue;
+        append_argument_accesses(*call, effects, result.argument_accesses);
+        if (judge.gives_private_memory(*call)) result.private_allocations.insert(call);
       }
     }
   }
-  Judge judge(flow, effects);
   for (Access& access : result.accesses) {
     judge.judge(access);
     ++result.counts[static_cast<size_t>(access.sharing)];

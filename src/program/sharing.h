@@ -13,6 +13,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/IR/Argument.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
@@ -51,6 +52,9 @@ struct SharingResult {
   // the variadic arguments.
   llvm::DenseMap<const llvm::Argument*, uint32_t> by_value;
   llvm::DenseMap<const llvm::Function*, uint32_t> variadic;
+  // Calls that give the program new memory which no other thread reaches, so that accesses to it are private;
+  // of functions of the program too that hand on what they allocate.
+  llvm::DenseSet<const llvm::CallBase*> private_allocations;
 };
 
 // Functions whose code comes from elsewhere (available_externally) have no accesses here.

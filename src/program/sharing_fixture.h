@@ -109,6 +109,8 @@ class Analysed {
     return text;
   }
 
+  const llvm::Module& module() const { return *module_; }
+
   SharingResult result;
 
  private:

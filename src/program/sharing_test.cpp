@@ -57,6 +57,36 @@ TEST(Sharing, GlobalMakesAllBehindItShared) {
             "SSSH");
 }
 
+// What gives memory that is private, in the order of the calls: "p", the others "s".
+std::string allocations(const char* function) {
+  const Analysed analysed(function);
+  std::string found;
+  for (const llvm::Function& each : analysed.module())
+    for (const llvm::BasicBlock& block : each)
+      for (const llvm::Instruction& instruction : block)
+        if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+          found += analysed.result.private_allocations.contains(call) ? 'p' : 's';
+  return found;
+}
+
+TEST(Sharing, PrivateAllocations) {
+  EXPECT_EQ(allocations(R"(define void @f() {
+    %a = call ptr @malloc(i64 8)
+    %b = call ptr @malloc(i64 8)
+    %c = call ptr @realloc(ptr %b, i64 8)
+    store ptr %a, ptr @global
+    %line = alloca ptr
+    %size = alloca i64
+    %d = call i64 @getline(ptr %line, ptr %size, ptr null)
+    %e = call i64 @getline(ptr @global, ptr %size, ptr null)
+    %f = call ptr @malloc(i64 8)
+    call void @unknown(ptr %f)
+    %g = call ptr @realloc(ptr %f, i64 8)
+    ret void
+  })"),
+            "spppssss");
+}
+
 TEST(Sharing, FieldsPhiSelectFreeze) {
   EXPECT_EQ(verdicts(R"(define void @f(i1 %x) {
     %a = alloca [4 x ptr]

@@ -286,36 +286,35 @@ void rt_fl_write_event(void* to, const void* from, uint64_t size) {
 }
 
 /* A block is freed: its memory begins a new life, and belongs to who will use it next. Where it is the thread's
- * already only the link, which is written into it, has to be accessible now. */
-static bool begin_own_free(uint64_t begin, uint64_t size) {
+ * already only what is accessed now has to be accessible. */
+static bool begin_own_block(uint64_t begin, uint64_t accessed, uint64_t size) {
   struct heddle_flow_thread* const self = heddle_flow_self;
   if (rt_fl.mode != FL_RECORD || !rt_fl.sequences || !has_shadow(begin) || !rt_fl_is_own(begin, begin + size))
     return false;
   const uint64_t status = self->status;
   STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
-  if (rt_fl_settle(begin, begin + 16) && is_mine(LOAD(word_of(begin)), true)) return true;
+  if (rt_fl_settle(begin, begin + accessed) && is_mine(LOAD(word_of(begin)), true)) return true;
   STORE(&self->status, status);
   return false;
 }
 
-void rt_fl_free_event(void* block, uint64_t size, const void* link) {
-  const bool event = rt_fl_active() && !rt_fl_local->open;
-  if (event && begin_own_free((uint64_t)(uintptr_t)block, size)) {
-    memcpy(block, link, sizeof(void*));
-    set_state(HEDDLE_FLOW_done);
-    return;
-  }
-  if (event) {
-    rt_fl_local->range_count = 0;
-    rt_fl_local->recycles = true;
-    add_range(block, size, true);
-    begin_event();
-  }
-  memcpy(block, link, sizeof(void*));
-  if (event) {
+bool rt_fl_begin_block(const void* begin, uint64_t accessed, uint64_t size) {
+  if (!rt_fl_active() || rt_fl_local->open) return false;
+  if (begin_own_block((uint64_t)(uintptr_t)begin, accessed, size)) return true;
+  rt_fl_local->range_count = 0;
+  rt_fl_local->recycles = true;
+  add_range(begin, size, true);
+  begin_event();
+  return true;
+}
+
+void rt_fl_end_block(bool begun) {
+  if (!begun) return;
+  if (rt_fl_local->open)
     end_event();
-    rt_fl_local->recycles = false;
-  }
+  else
+    set_state(HEDDLE_FLOW_done);
+  rt_fl_local->recycles = false;
 }
 
 void rt_fl_copy_event(void* to, const void* from, uint64_t size) {

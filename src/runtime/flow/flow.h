@@ -72,6 +72,10 @@ struct rt_fl_slice {
   bool dense, asked;
 };
 #define FL_SIZES 256
+struct rt_fl_blocks {
+  void** blocks;
+  uint32_t count, room;
+};
 #define FL_OWN_STACK (256 * 1024)
 
 /* A thread as it sees itself. */
@@ -109,8 +113,8 @@ struct rt_fl_local {
   const uint8_t *given, *given_end;
   uint64_t given_outside;
   /* heap */
-  uint64_t heap_next, heap_end;
-  void* free[FL_SIZES];
+  uint64_t heap_next, heap_end;              /* what is left of its part of the heap */
+  struct rt_fl_blocks free[2][FL_SIZES]; /* [1]: private ones */
   uint32_t depth;  /* > 0: the runtime itself is at work: nothing is recorded */
   void* own_stack; /* its upper end: entry.h */
   /* handlers of signals */
@@ -133,6 +137,7 @@ extern struct rt_fl_globals rt_fl;
 extern RT_TLS struct heddle_flow_thread* heddle_flow_self;
 extern RT_TLS struct rt_fl_local* rt_fl_local;
 extern RT_TLS void* rt_fl_stack; /* entry.h */
+extern RT_TLS uint32_t heddle_flow_private;
 extern struct heddle_flow_thread rt_fl_nobody;
 
 static inline bool rt_fl_active(void) {
@@ -191,7 +196,10 @@ void rt_fl_rest(bool rests);
 void rt_fl_event_after(uint32_t slot, uint64_t number);
 void rt_fl_clear_event(void* at, uint64_t size);
 void rt_fl_copy_event(void* to, const void* from, uint64_t size);
-void rt_fl_free_event(void* block, uint64_t size, const void* link); /* the link is copied to its beginning */
+/* An event about a block of the heap, which belongs to the thread from then on: all of it, of which so many bytes
+ * are accessed. Whether it has begun: then it is to be ended. */
+bool rt_fl_begin_block(const void* begin, uint64_t accessed, uint64_t size);
+void rt_fl_end_block(bool begun);
 void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy into memory of the program */
 void rt_fl_begin_write(const void* to, uint64_t size); /* an event that writes it, until rt_fl_end_event */
 /* The same, if the thread owns all of it. It counts only if it was performed. */

@@ -35,6 +35,7 @@ struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull, .seen = nothing_seen, .g
 RT_TLS struct heddle_flow_thread* heddle_flow_self = &rt_fl_nobody;
 RT_TLS struct rt_fl_local* rt_fl_local;
 RT_TLS void* rt_fl_stack;
+RT_TLS uint32_t heddle_flow_private;
 RT_TLS uint32_t heddle_control_site = HEDDLE_NO_SITE;
 
 static const struct {

@@ -1,5 +1,5 @@
 // Blocks of the heap that go from hand to hand: allocated under a lock and elsewhere, taken by other threads under the lock, used outside
-// of it, freed in both ways, and looked at after they were freed.
+// of it, freed in both ways, and looked at after they were freed and beyond their end.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
