@@ -286,14 +286,16 @@ void rt_fl_write_event(void* to, const void* from, uint64_t size) {
 }
 
 /* A block is freed: its memory begins a new life, and belongs to who will use it next. Where it is the thread's
- * already only what is accessed now has to be accessible. */
+ * already, as most are, only what is accessed now has to be accessible. */
 static bool begin_own_block(uint64_t begin, uint64_t accessed, uint64_t size) {
   struct heddle_flow_thread* const self = heddle_flow_self;
-  if (rt_fl.mode != FL_RECORD || !rt_fl.sequences || !has_shadow(begin) || !rt_fl_is_own(begin, begin + size))
-    return false;
-  const uint64_t status = self->status;
+  if (rt_fl.mode != FL_RECORD || !rt_fl.sequences) return false;
+  const uint64_t status = self->status, owned = rt_fl_local->tag;
+  const uint64_t *const words = word_of(begin), *const end = words + size / 8;
   STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
-  if (rt_fl_settle(begin, begin + accessed) && is_mine(LOAD(word_of(begin)), true)) return true;
+  if (other_than(words, end, owned) == end) return true;
+  if (rt_fl_is_own(begin, begin + size) && rt_fl_settle(begin, begin + accessed) && is_mine(LOAD(words), true))
+    return true;
   STORE(&self->status, status);
   return false;
 }

@@ -138,14 +138,22 @@ static void touch(void* at, bool writes) {
 }
 
 /* Most of what a thread comes to under a lock was guarded in a section that is over, its own or another's: it
- * takes that over in short, and then accesses it as its own. False: it is otherwise, and as it was. */
+ * takes that over in short, and then accesses it as its own; with it the other word of the pair, which costs
+ * nothing more. False: it is otherwise, and as it was. */
 static bool take_guarded(uint64_t* word) {
-  const uint64_t before = LOAD(word);
+  const uint64_t before = LOAD(word), locked = my_word(HEDDLE_FLOW_locked, 0, 0);
   if (kind_of(before) != HEDDLE_FLOW_guarded || !in_section()) return false;
-  if (!exchange(word, before, my_word(HEDDLE_FLOW_locked, 0, 0))) return false;
-  /* Not before it is locked: who goes on with a section says so, and then looks at words. */
+  uint64_t* const other = is_even(word) ? word + 1 : word - 1;
+  const uint64_t beside = LOAD(other);
+  const bool both = is_like(beside, before) &&
+                    (is_even(word) ? exchange_two(word, before, beside, locked, locked)
+                                   : exchange_two(other, beside, before, locked, locked));
+  if (!both && !exchange(word, before, locked)) return false;
+  /* Not before they are locked: who goes on with a section says so, and then looks at words. */
   const bool over = !rt_fl_is_taken_over(before, true);
-  STORE(word, over ? rt_fl_take(word, before, true, true) : before);
+  const uint64_t after = over ? rt_fl_take(word, before, true, true) : before;
+  if (both) STORE(other, with_hands_of(after, beside));
+  STORE(word, after);
   return over;
 }
 

@@ -109,5 +109,6 @@ bool rt_fl_settle(uint64_t begin, uint64_t end) {
 void rt_fl_settle_block(const void* block, uint64_t size) {
   const uint64_t begin = (uint64_t)(uintptr_t)block;
   if (!is_recorded() || rt_fl_local->open || is_alone()) return;
-  settle_as(in_section() && size < LARGE ? guard_of(rt_fl_local) : owned_word(), begin, begin + size);
+  const uint64_t wanted = in_section() && size < LARGE ? guard_of(rt_fl_local) : owned_word();
+  if (!is_like(LOAD(word_of(begin)), wanted)) settle_as(wanted, begin, begin + size); /* they are mostly alike */
 }
