@@ -22,7 +22,7 @@ static void* work(void* argument) {
     const double x = place;
     sched_yield();
     place = next(x, self + i / 64.0);
-    if (i % 3 == self) sched_yield();
+    if (i % 2 == 0) meet((unsigned)i / 2 + 1);
   }
   return NULL;
 }

@@ -1,14 +1,13 @@
-// A hash table with open addressing that two threads fill without a lock. The key of each entry is made of a hash of the entry that
-// was the last, so where entries come to lie, and which are lost, depends on every step before.
+// A hash table that two threads fill without a lock. What comes to a place is a hash of what was there, of the key and of the entry that
+// was the last, so it depends on every step before, and on which of them were lost.
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include "walk.h"
 
 enum { kPlaces = 509, kEntries = 60 };
 
-volatile uint64_t keys[kPlaces];
+volatile uint64_t entries[kPlaces];
 volatile uint64_t last = 1;
 
 static uint64_t hash(uint64_t x) {
@@ -17,21 +16,21 @@ static uint64_t hash(uint64_t x) {
   return x ^ (x >> 33);
 }
 
-static void add(volatile uint64_t* table, uint64_t key) {
-  uint64_t at = key % kPlaces;
-  for (int tries = 0; tries < 8; ++tries, at = (at + 1) % kPlaces) {
+static uint64_t add(volatile uint64_t* table, uint64_t key, uint64_t before) {
+  uint64_t at = hash(key) % kPlaces;
+  for (int tries = 0; tries < 4; ++tries, at = (at + 1) % kPlaces) {
     const uint64_t there = table[at];
-    table[at] = there == 0 ? key : hash(there ^ key);
-    key += there;
+    sched_yield();
+    before = table[at] = hash(there ^ key) + hash(before);
   }
+  return before;
 }
 
 static void* work(void* argument) {
   const uint64_t self = (uintptr_t)argument;
   for (uint64_t i = 0; i < kEntries; ++i) {
-    last = hash(last + self * 64 + i);
-    add(keys, last | 1);
-    if (i % 8 == self) sched_yield();
+    last = add(entries, i % 8, last + self);
+    if (i % 2 == 0) meet((unsigned)i / 2 + 1);
   }
   return NULL;
 }
@@ -40,16 +39,13 @@ int main(void) {
   static volatile uint64_t expected[kPlaces];
   uint64_t chain = last;
   for (uint64_t self = 0; self < 2; ++self)
-    for (uint64_t i = 0; i < kEntries; ++i) {
-      chain = hash(chain + self * 64 + i);
-      add(expected, chain | 1);
-    }
+    for (uint64_t i = 0; i < kEntries; ++i) chain = add(expected, i % 8, chain + self);
   pthread_t threads[2];
   for (uintptr_t i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, work, (void*)i);
   for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
   uint64_t sum = 0, wanted = 0;
   for (int i = 0; i < kPlaces; ++i) {
-    sum = hash(sum ^ keys[i]);
+    sum = hash(sum ^ entries[i]);
     wanted = hash(wanted ^ expected[i]);
   }
   walk(sum);

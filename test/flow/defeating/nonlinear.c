@@ -2,7 +2,6 @@
 // another number, and products of unknown numbers modulo a prime are what solvers cannot turn around.
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include "walk.h"
 
@@ -19,7 +18,7 @@ static void* work(void* argument) {
   const uint64_t self = (uintptr_t)argument + 1;
   for (uint64_t i = 0; i < kSteps; ++i) {
     number = next(number, self * 1000003 + i);
-    if (i % 8 == self) sched_yield();
+    if (i % 2 == 0) meet((unsigned)i / 2 + 1);
   }
   return NULL;
 }

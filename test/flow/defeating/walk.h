@@ -1,5 +1,14 @@
 // A value decides 64 branches: who looks for an order of the threads has to find one that gives this very value.
+#include <sched.h>
 #include <stdint.h>
+
+// Two threads go on when both have come so many times: so they do their work at the same time, however long it takes one to begin.
+static _Atomic unsigned arrived;
+
+static void meet(unsigned times) {
+  ++arrived;
+  while (arrived < 2 * times) sched_yield();
+}
 
 static volatile unsigned ones, zeros;
 
