@@ -505,10 +505,10 @@ class Search {
     return {};
   }
 
-  // All threads to where the core has them, the failing one last. In which order those that were stopped and
-  // those that have ended ran, nobody knows: both ways. And the failing one may have begun before them, up to
-  // where the passing run goes another way than it: what it saw until then was not theirs yet. If it holds a
-  // lock there that others take, too, these have been there before it was taken.
+  // All threads to where the core has them. The failing one begins before the others, up to where the passing
+  // run goes another way than it: what it saw until then was not theirs yet. If it holds a lock there that
+  // others take, too, these came to their places before it was taken. Or it comes last. In which order those
+  // that were stopped and those that have ended ran, nobody knows: both ways.
   Result<void> try_positions() {
     using Kind = CorePosition::Kind;
     const std::vector<CorePosition>& positions = passing_.positions;
@@ -526,7 +526,7 @@ class Search {
     const bool guessed = std::ranges::any_of(positions, &CorePosition::guessed);
     std::set<Turns> tried;
     for (const bool stopped_first : {true, false})
-      for (const bool failing_first : {false, true}) {
+      for (const bool failing_first : {true, false}) {
         if (guessed && !tried.empty()) continue;
         // Without anybody who was stopped, this is the passing run.
         if (failing_first ? !begins : midway.empty()) continue;
