@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "abi/sync_role.h"
-#include "driver/held_locks.h"
+#include "driver/locks_of_run.h"
 
 namespace heddle {
 namespace {
@@ -570,7 +570,7 @@ class Finder {
 
   const CandidateRun& run_;
   const std::vector<heddle_event>& events_;
-  const HeldLocks held_;
+  const LocksOfRun held_;
   const ForkJoinOrder order_;
   std::vector<size_t> begins_;  // first event by thread
   std::vector<size_t> met_;  // by thread: the last event of others that one of its own behind it conflicts with

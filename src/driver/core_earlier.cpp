@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "driver/held_locks.h"
+#include "driver/locks_of_run.h"
 
 namespace heddle {
 namespace {
@@ -44,7 +44,7 @@ std::optional<size_t> earlier_preemption(const CoreCandidate& made, const std::v
   while (write-- > 0)
     if (stores_to(tried[write], tried[*read])) break;
   if (write >= made.event || tried[write].thread != made.thread) return std::nullopt;
-  return HeldLocks(tried, threads).outside(write, *read);
+  return LocksOfRun(tried, threads).outside(write, *read);
 }
 
 }  // namespace heddle

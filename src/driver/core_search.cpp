@@ -12,8 +12,8 @@
 #include "driver/core_candidates.h"
 #include "driver/core_earlier.h"
 #include "driver/core_slice.h"
-#include "driver/held_locks.h"
 #include "driver/hunt.h"
+#include "driver/locks_of_run.h"
 #include "replay/interrupt.h"
 #include "schedule/schedule_check.h"
 
@@ -561,7 +561,7 @@ class Search {
     for (size_t i = 0; i < events.size() && own.size() <= performed; ++i)
       if (events[i].thread == thread) own.push_back(i);
     if (own.size() <= performed) return performed;
-    const HeldLocks held(events, passing_.execution.created.size());
+    const LocksOfRun held(events, passing_.execution.created.size());
     for (const auto& [lock, taken] : held.at(own[performed]))
       if (std::ranges::any_of(events, [&](const heddle_event& event) {
             return event.thread != thread && event.kind >= HEDDLE_EVENT_sync && event.address == lock;

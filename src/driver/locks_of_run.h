@@ -8,11 +8,11 @@
 
 namespace heddle {
 
-class HeldLocks {
+class LocksOfRun {
  public:
   using Set = std::vector<std::pair<uint64_t, size_t>>;  // lock, and the event that took it
 
-  HeldLocks(const std::vector<heddle_event>& events, size_t threads);
+  LocksOfRun(const std::vector<heddle_event>& events, size_t threads);
 
   // Before the event is performed, by the thread that does.
   const Set& at(size_t event) const { return sets_[at_[event]]; }

@@ -1,4 +1,4 @@
-#include "driver/held_locks.h"
+#include "driver/locks_of_run.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-HeldLocks::HeldLocks(const std::vector<heddle_event>& events, size_t threads) {
+LocksOfRun::LocksOfRun(const std::vector<heddle_event>& events, size_t threads) {
   std::vector<Set> now(threads);
   at_.reserve(events.size());
   for (size_t i = 0; i < events.size(); ++i) {
@@ -29,15 +29,15 @@ HeldLocks::HeldLocks(const std::vector<heddle_event>& events, size_t threads) {
   }
 }
 
-size_t HeldLocks::outside(size_t event, size_t other) const {
+size_t LocksOfRun::outside(size_t event, size_t other) const {
   size_t at = event;
-  for (const auto& [lock, taken] : HeldLocks::at(event))
-    for (const auto& [theirs, taken_there] : HeldLocks::at(other))
+  for (const auto& [lock, taken] : LocksOfRun::at(event))
+    for (const auto& [theirs, taken_there] : LocksOfRun::at(other))
       if (lock == theirs) at = std::min(at, taken);
   return at;
 }
 
-uint32_t HeldLocks::intern(const Set& held) {
+uint32_t LocksOfRun::intern(const Set& held) {
   const auto [found, fresh] = numbers_.try_emplace(held, static_cast<uint32_t>(sets_.size()));
   if (fresh) sets_.push_back(held);
   return found->second;
