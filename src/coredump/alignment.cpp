@@ -249,12 +249,6 @@ std::vector<Alignment> alignments(const ExecutionIndex& index, std::span<const h
   return Follower(index, moves, thread, regions).run();
 }
 
-std::optional<Alignment> align(const ExecutionIndex& index, std::span<const heddle_move> moves, uint32_t thread,
-                               const ProgramRegions& regions) {
-  const std::vector<Alignment> all = alignments(index, moves, thread, regions);
-  return all.empty() ? std::nullopt : std::optional(all.back());
-}
-
 void visit_calls(std::span<const heddle_move> moves, const ProgramRegions& regions, const CallVisitor& visit) {
   const Program& program = regions.program();
   std::map<uint32_t, std::vector<FunctionId>> stacks;  // by thread

@@ -30,9 +30,6 @@ struct Alignment {
 // known. Empty: the thread did not even enter the first function.
 std::vector<Alignment> alignments(const ExecutionIndex& index, std::span<const heddle_move> moves,
                                   uint32_t thread, const ProgramRegions& regions);
-// The last of them.
-std::optional<Alignment> align(const ExecutionIndex& index, std::span<const heddle_move> moves, uint32_t thread,
-                               const ProgramRegions& regions);
 
 // Each call of a function of the program in a run: the thread, the innermost function of the program around it
 // (nothing: libraries called it), the function.

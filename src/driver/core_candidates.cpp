@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "abi/sync_role.h"
+#include "driver/locks_of_run.h"
 
 namespace heddle {
 namespace {
@@ -72,48 +73,6 @@ bool roles_conflict(SyncRole one, SyncRole other) {
   if (other == SyncRole::gives) return one == SyncRole::tries;
   return true;
 }
-
-// Locks that threads hold at each event: lock and the event that took it.
-class HeldLocks {
- public:
-  using Set = std::vector<std::pair<uint64_t, size_t>>;
-
-  explicit HeldLocks(const std::vector<heddle_event>& events, size_t threads) : now_(threads) {
-    at_.reserve(events.size());
-    for (size_t i = 0; i < events.size(); ++i) {
-      const heddle_event& event = events[i];
-      Set& held = now_[event.thread];
-      at_.push_back(intern(held));
-      if (!is_sync(event)) continue;
-      const SyncRole role = role_of(event);
-      const uint32_t kind = event.kind - HEDDLE_EVENT_sync;
-      if (role == SyncRole::takes || (role == SyncRole::tries && event.after == 0)) {
-        held.emplace_back(event.address, i);
-      } else if (role == SyncRole::gives) {
-        const auto found = std::find_if(held.rbegin(), held.rend(),
-                                        [&](const auto& lock) { return lock.first == event.address; });
-        if (found != held.rend()) held.erase(std::next(found).base());
-      } else if (kind == HEDDLE_SYNC_cond_wait || kind == HEDDLE_SYNC_cond_timedwait) {
-        // The mutex was given back meanwhile.
-        for (auto& lock : held)
-          if (lock.first == event.second) lock.second = i;
-      }
-    }
-  }
-
-  const Set& at(size_t event) const { return sets_[at_[event]]; }
-
- private:
-  uint32_t intern(const Set& held) {
-    const auto [found, fresh] = numbers_.try_emplace(held, static_cast<uint32_t>(sets_.size()));
-    if (fresh) sets_.push_back(held);
-    return found->second;
-  }
-
-  std::vector<Set> now_, sets_;
-  std::map<Set, uint32_t> numbers_;
-  std::vector<uint32_t> at_;
-};
 
 // Events that creating and joining threads puts in an order: no preemption changes it.
 class ForkJoinOrder {
@@ -216,8 +175,14 @@ class Finder {
         events_(run.events),
         held_(events_, run.threads.size()),
         order_(events_, run.threads),
-        begins_(run.threads.size(), events_.size()) {
-    for (size_t i = events_.size(); i-- > 0;) begins_[events_[i].thread] = i;
+        begins_(run.threads.size(), events_.size()),
+        met_(run.threads.size(), events_.size()) {
+    for (size_t i = events_.size(); i-- > 0;) {
+      begins_[events_[i].thread] = i;
+      met_[events_[i].thread] = 0;
+    }
+    if (run.pending != nullptr)
+      for (const heddle_event& left : *run.pending) met_[left.thread] = events_.size();
   }
 
   std::vector<CoreCandidate> find() {
@@ -392,6 +357,8 @@ class Finder {
   template <typename Add>
   void at_preemptions(size_t event, size_t other, Add add_at) {
     if (order_.before(event, other)) return;
+    size_t& met = met_[events_[other].thread];
+    met = std::max(met, event);
     size_t at = event;
     bool tries = is_timed(events_[other]);
     for (const auto& [lock, taken] : held_.at(event))
@@ -561,10 +528,17 @@ class Finder {
     return false;
   }
 
+  // What a thread does behind its last conflict with others it does all the same when it comes earlier.
+  bool changes_something(const Key& key, const Found& found) const {
+    const bool for_another = found.awaited != kNothing && found.awaited_of != key.next;
+    return for_another || met_[key.next] >= key.event;
+  }
+
   // Among alike ones the last before the aligned point comes first; of those behind it the first.
   std::vector<CoreCandidate> ranked() const {
     std::map<uint64_t, std::vector<Key>> alike;
-    for (const auto& [key, found] : found_) alike[found.factor * (has_twin(key, found) ? 2 : 1)].push_back(key);
+    for (const auto& [key, found] : found_)
+      if (changes_something(key, found)) alike[found.factor * (has_twin(key, found) ? 2 : 1)].push_back(key);
     std::vector<CoreCandidate> out;
     for (auto& [factor, keys] : alike) {
       std::ranges::sort(keys, {}, [&](const Key& key) {
@@ -596,9 +570,10 @@ class Finder {
 
   const CandidateRun& run_;
   const std::vector<heddle_event>& events_;
-  const HeldLocks held_;
+  const LocksOfRun held_;
   const ForkJoinOrder order_;
-  std::vector<size_t> begins_;                         // first event by thread
+  std::vector<size_t> begins_;  // first event by thread
+  std::vector<size_t> met_;  // by thread: the last event of others that one of its own behind it conflicts with
   std::map<uint64_t, std::vector<WordAccess>> words_;  // those that several threads use
   std::map<uint64_t, std::vector<size_t>> objects_;
   std::set<uint64_t> freed_;

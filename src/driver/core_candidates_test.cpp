@@ -145,5 +145,22 @@ TEST(CoreCandidates, WhatAThreadHasForItselfIsNotDoneByAnotherOfItsKind) {
   EXPECT_THAT(found(true), testing::IsEmpty());
 }
 
+TEST(CoreCandidates, WhoMeetsNobodyAnyMoreChangesNothingWhenItComesEarlier) {
+  const auto nexts = [](bool meets) {
+    GivenRun run({1, 2});
+    run.write(1, kFlag);
+    run.read(2, kFlag);
+    const size_t at = run.write(1, kOther);
+    run.read(2, kOther);
+    run.read(0, meets ? kOther : kOther + 16);
+    std::set<uint32_t> out;
+    for (const CoreCandidate& candidate : run.candidates())
+      if (candidate.event == at) out.insert(candidate.next);
+    return out;
+  };
+  EXPECT_THAT(nexts(true), ElementsAre(0u, 2u));
+  EXPECT_THAT(nexts(false), ElementsAre(2u));
+}
+
 }  // namespace
 }  // namespace heddle

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -11,6 +12,7 @@
 #include "abi/sync_kind.h"
 #include "coredump/tail_calls.h"
 #include "driver/core_locals.h"
+#include "driver/written_alone.h"
 #include "image/process_stacks.h"
 #include "program/frame_values.h"
 #include "replay/stopped_run.h"
@@ -76,11 +78,15 @@ std::vector<Alignment> best_alignments(const CoreCase& core, const PassingRun& r
   return best;
 }
 
+bool is_event_of(const heddle_move& move, uint32_t thread) {
+  return move.kind == HEDDLE_MOVE_event && move.thread == thread;
+}
+
 // Own events of a thread before a move of the run.
 uint64_t events_before(const PassingRun& run, uint32_t thread, uint64_t move) {
-  return static_cast<uint64_t>(std::count_if(
-      run.execution.moves.begin(), run.execution.moves.begin() + static_cast<ptrdiff_t>(move),
-      [&](const heddle_move& made) { return made.kind == HEDDLE_MOVE_event && made.thread == thread; }));
+  return static_cast<uint64_t>(
+      std::count_if(run.execution.moves.begin(), run.execution.moves.begin() + static_cast<ptrdiff_t>(move),
+                    [&](const heddle_move& made) { return is_event_of(made, thread); }));
 }
 
 // Which of these threads of the passing run, in the order of creation, those of the core are that began alike,
@@ -110,6 +116,26 @@ std::vector<uint32_t> those_left(const CoreCase& core, const PassingRun& run,
       out.push_back(*next++);
   }
   return out;
+}
+
+// Of several points that would do, the one where what only this thread writes is most like the core's; of equal
+// ones the last.
+std::optional<Alignment> likeliest_alignment(const ExecutionIndex& index, const CoreCase& core,
+                                             const PassingRun& run, uint32_t thread) {
+  const std::vector<Alignment> all = alignments(index, run.execution.moves, thread, *core.regions);
+  if (all.size() < 2) return all.empty() ? std::nullopt : std::optional(all.back());
+  const WrittenAlone own(run.execution.kept_events, run.execution.created, thread, run.comparison.differences);
+  std::optional<Alignment> best;
+  size_t least = SIZE_MAX;
+  uint64_t move = 0, events = 0;
+  for (const Alignment& alignment : all) {
+    for (; move < alignment.move; ++move) events += is_event_of(run.execution.moves[move], thread) ? 1 : 0;
+    const size_t different = own.different(events);
+    if (different > least) continue;
+    least = different;
+    best = alignment;
+  }
+  return best;
 }
 
 // Threads that began alike are paired in the order of their creation.
@@ -146,7 +172,7 @@ void find_positions(const CoreCase& core, PassingRun& run) {
     if (threads.size() != members.size()) return;
     for (size_t i = 0; i < members.size(); ++i) {
       const std::optional<Alignment> found =
-          align(core.indexes[members[i]].index, run.execution.moves, threads[i], *core.regions);
+          likeliest_alignment(core.indexes[members[i]].index, core, run, threads[i]);
       placed[threads[i]] = true;
       if (members[i] == core.failing && run.alignment && run.alignment->thread == threads[i])
         run.positions[threads[i]] = {.kind = CorePosition::Kind::midway,
@@ -354,8 +380,8 @@ Result<DumpComparison> compare(const CoreCase& core, const ControlledProgram& fo
 }
 
 // Where several points would do, the state at some of them is compared, and the one with the least differences
-// is taken: first of the failing thread's own variables, which tell its round, then the part of all that does.
-// Of equal ones the last.
+// is taken: first of the failing thread's own variables and of what only it writes, which tell its round, then
+// the part of all that does. Of equal ones the last.
 Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& follow,
                                const LaunchOptions& launch, const ExecutionPlan& plan,
                                std::optional<uint64_t> instructions, PassingRun& run) {
@@ -364,24 +390,32 @@ Result<void> align_and_compare(const CoreCase& core, const ControlledProgram& fo
   const std::vector<Alignment> all = best_alignments(core, run, instructions);
   if (all.empty()) return {};
   const size_t points = run.execution.moves.size() > kLongRun ? 1 : std::min(all.size(), kMostPoints);
+  std::vector<std::pair<Alignment, DumpComparison>> compared;
+  std::map<uint64_t, MemoryDifference> anywhere;  // by address: what differs at one of the points
   for (size_t i = 0; i < points; ++i) {
     // The last, then the first and those between.
     const Alignment& alignment = i == 0 ? all.back() : all[(i - 1) * (all.size() - 1) / (points - 1)];
-    DumpComparison comparison = HEDDLE_TRY(compare(core, follow, launch, plan, run, alignment));
-    const auto different = [](const DumpComparison& of) {
-      uint64_t own = 0, all = 0;
-      for (const MemoryDifference& difference : of.differences) {
-        all += difference.elements;
-        if (difference.own) own += difference.elements;
-      }
-      // Where little can be reached, little differs: the part counts.
-      return std::tuple(of.compared == 0, own,
-                        static_cast<double>(all) / static_cast<double>(std::max<uint64_t>(of.compared, 1)));
-    };
-    if (run.alignment && different(comparison) >= different(run.comparison)) continue;
-    run.alignment = alignment;
-    run.comparison = std::move(comparison);
+    compared.emplace_back(alignment, HEDDLE_TRY(compare(core, follow, launch, plan, run, alignment)));
+    for (const MemoryDifference& difference : compared.back().second.differences)
+      if (!difference.own) anywhere.try_emplace(difference.address, difference);
   }
+  const auto values = std::views::values(anywhere);
+  const std::vector<MemoryDifference> shared(values.begin(), values.end());
+  const WrittenAlone alone(run.execution.kept_events, run.execution.created, all[0].thread, shared);
+  const auto different = [&](const std::pair<Alignment, DumpComparison>& point) {
+    const auto& [alignment, of] = point;
+    uint64_t own = alone.different(events_before(run, alignment.thread, alignment.move)), all = 0;
+    for (const MemoryDifference& difference : of.differences) {
+      all += difference.elements;
+      if (difference.own) own += difference.elements;
+    }
+    // Where little can be reached, little differs: the part counts.
+    return std::tuple(of.compared == 0, own,
+                      static_cast<double>(all) / static_cast<double>(std::max<uint64_t>(of.compared, 1)));
+  };
+  const auto least = std::ranges::min_element(compared, {}, different);
+  run.alignment = least->first;
+  run.comparison = std::move(least->second);
   return {};
 }
 

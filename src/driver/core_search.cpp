@@ -10,8 +10,10 @@
 
 #include "abi/sync_kind.h"
 #include "driver/core_candidates.h"
+#include "driver/core_earlier.h"
 #include "driver/core_slice.h"
 #include "driver/hunt.h"
+#include "driver/locks_of_run.h"
 #include "replay/interrupt.h"
 #include "schedule/schedule_check.h"
 
@@ -26,9 +28,10 @@ struct BaseRun {
   std::vector<ThreadName> threads;
   std::vector<CoreCandidate> candidates;
   unsigned preemptions = 0;
-  uint64_t weight = 1;  // of what made it
-  size_t number = 0;    // of that among its parent's candidates
-  uint64_t id = 0;      // of this search, from 1
+  uint64_t weight = 1;      // of what made it
+  size_t number = 0;        // of that among its parent's candidates
+  uint64_t id = 0;          // of this search, from 1
+  bool is_earlier = false;  // it has what is tried in place of another preemption; once is enough
 };
 using Base = std::shared_ptr<const BaseRun>;
 
@@ -143,6 +146,14 @@ class Search {
       if (pool_ != nullptr) prepare(*entry.base, entry.candidate, open.empty() ? nullptr : open.top().base);
       const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
       if (run != nullptr) add(run, 0);
+      if (earlier_) {
+        add(std::make_shared<const BaseRun>(BaseRun{.schedule = passing->schedule,
+                                                    .threads = passing->threads,
+                                                    .candidates = {*std::exchange(earlier_, std::nullopt)},
+                                                    .id = ++bases_,
+                                                    .is_earlier = true}),
+            0);
+      }
       if (!in_order_ && !ended_ && result_.tries >= by_position_ + kBeforeHeld) HEDDLE_TRY(try_held());
       // What the core tells may mislead: after a while every third try is the next in the order of the run.
       if (in_order_ || ended_ || result_.tries < kAlone + by_position_ || ++guided % kGuided != 0) continue;
@@ -370,12 +381,24 @@ class Search {
             plan_of(&*prefix, candidate), first ? std::optional(TryPool::Key{base.id, number}) : std::nullopt));
         if (done) result_.prefix_events += std::min<uint64_t>(candidate.event, done->events);
         if (done && again) --result_.tries;
+        if (done && !in_order_ && first && base.preemptions == 0 && !base.is_earlier)
+          look_for_earlier(candidate, *done);
         if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
         if (!has_timed_waits()) break;
         // The other thread could not go on there; but the time it waits for may end.
       }
     }
     return Base();
+  }
+
+  // The same preemption earlier, where this one could not have what it was made for.
+  void look_for_earlier(const CoreCandidate& made, const Execution& run) {
+    if (made.awaited == 0 || !is_usable(run)) return;
+    const std::optional<size_t> event =
+        earlier_preemption(made, passing_execution().kept_events, run.kept_events, run.created.size());
+    if (!event || tried_.contains({*event, made.next})) return;
+    earlier_ = made;
+    earlier_->event = *event;
   }
 
   // Where the thread that is to go on waits, another one may let it.
@@ -482,9 +505,10 @@ class Search {
     return {};
   }
 
-  // All threads to where the core has them, the failing one last. In which order those that were stopped and
-  // those that have ended ran, nobody knows: both ways. And the failing one may have begun before them, up to
-  // where the passing run goes another way than it: what it saw until then was not theirs yet.
+  // All threads to where the core has them. The failing one begins before the others, up to where the passing
+  // run goes another way than it: what it saw until then was not theirs yet. If it holds a lock there that
+  // others take, too, these came to their places before it was taken. Or it comes last. In which order those
+  // that were stopped and those that have ended ran, nobody knows: both ways.
   Result<void> try_positions() {
     using Kind = CorePosition::Kind;
     const std::vector<CorePosition>& positions = passing_.positions;
@@ -500,31 +524,57 @@ class Search {
         failing != 0 && positions[failing].kind == Kind::midway && positions[failing].events != 0;
     // Where it was guessed which threads these are, once is enough.
     const bool guessed = std::ranges::any_of(positions, &CorePosition::guessed);
-    std::set<std::vector<uint32_t>> orders;
+    std::set<Turns> tried;
     for (const bool stopped_first : {true, false})
-      for (const bool failing_first : {false, true}) {
-        if (guessed && !orders.empty()) continue;
+      for (const bool failing_first : {true, false}) {
+        if (guessed && !tried.empty()) continue;
         // Without anybody who was stopped, this is the passing run.
         if (failing_first ? !begins : midway.empty()) continue;
-        std::vector<uint32_t> order = {0};
-        if (failing_first) order.push_back(failing);
+        Turns turns = {{0, events_of(0)}};
+        const uint64_t first = failing_first ? outside_of_locks(failing, positions[failing].events) : 0;
+        turns.emplace_back(failing, first);
         for (const std::vector<uint32_t>& part :
              stopped_first ? std::array{midway, over} : std::array{over, midway})
-          order.insert(order.end(), part.begin(), part.end());
-        if (failing != 0 && !failing_first) order.push_back(failing);
-        if (ended_ || !orders.insert(order).second) continue;
-        HEDDLE_TRY(try_order(order));
+          for (const uint32_t thread : part) turns.emplace_back(thread, events_of(thread));
+        if (failing != 0) turns.emplace_back(failing, std::max(events_of(failing), first + 1) - first);
+        if (ended_ || !tried.insert(turns).second) continue;
+        HEDDLE_TRY(try_turns(turns));
       }
     return {};
   }
 
-  // Each thread in turn to where the core has it, as far as it can go, again and again: threads wait for each
-  // other on their way. What has ended there had all the events it needed, however many these were.
-  Result<void> try_order(const std::vector<uint32_t>& order) {
-    const std::vector<CorePosition>& positions = passing_.positions;
+  // How many events a thread had performed in the core. What has ended there had all the events it needed,
+  // however many these were.
+  uint64_t events_of(uint32_t thread) const {
+    const CorePosition& position = passing_.positions[thread];
+    if (position.kind == CorePosition::Kind::ended) return kAll;
+    if (position.kind != CorePosition::Kind::unknown) return position.events;
+    return static_cast<uint64_t>(std::ranges::count(passing_.execution.kept_events, thread,
+                                                    [](const heddle_event& event) { return event.thread; }));
+  }
+
+  // Own events of the thread in the passing run, up to so many, before it takes locks that others take, too.
+  uint64_t outside_of_locks(uint32_t thread, uint64_t performed) const {
+    if (core_.hangs()) return performed;  // others wait for what it holds
+    const std::vector<heddle_event>& events = passing_.execution.kept_events;
+    std::vector<size_t> own;
+    for (size_t i = 0; i < events.size() && own.size() <= performed; ++i)
+      if (events[i].thread == thread) own.push_back(i);
+    if (own.size() <= performed) return performed;
+    const LocksOfRun held(events, passing_.execution.created.size());
+    for (const auto& [lock, taken] : held.at(own[performed]))
+      if (std::ranges::any_of(events, [&](const heddle_event& event) {
+            return event.thread != thread && event.kind >= HEDDLE_EVENT_sync && event.address == lock;
+          }))
+        return static_cast<uint64_t>(std::ranges::find(own, taken) - own.begin());
+    return performed;
+  }
+
+  using Turns = std::vector<std::pair<uint32_t, uint64_t>>;  // threads, each with its events
+
+  // Each thread in turn, as far as it can go, again and again: threads wait for each other on their way.
+  Result<void> try_turns(const Turns& turns) {
     const std::vector<ThreadName> threads = thread_names(passing_.execution.created);
-    std::vector<uint64_t> own(threads.size());
-    for (const heddle_event& event : passing_.execution.kept_events) ++own[event.thread];
     Schedule prefix{.header = passing_.execution.schedule.header,
                     .threads = passing_.execution.schedule.threads,
                     .steps = {}};
@@ -532,12 +582,8 @@ class Search {
     prefix.header.failure.clear();
     prefix.header.events.reset();
     prefix.header.values.clear();
-    for (const uint32_t thread : order) {
+    for (const auto& [thread, count] : turns) {
       const std::optional<ThreadIndex> index = prefix.find(threads[thread]);
-      const CorePosition::Kind kind = positions[thread].kind;
-      const uint64_t count = kind == CorePosition::Kind::ended     ? kAll
-                             : kind == CorePosition::Kind::unknown ? own[thread]
-                                                                   : positions[thread].events;
       if (index && count != 0) prefix.steps.push_back(Step::run(*index, count));
     }
     if (check_schedule(prefix)) HEDDLE_TRY(execute(plan_of(&prefix, Lenience::put_off)));
@@ -565,6 +611,7 @@ class Search {
   std::vector<CriticalVariable> critical_;       // with the addresses that they have there
   bool in_order_ = false;                        // the present phase: in the order of the run, or by weight
   std::set<std::pair<size_t, uint32_t>> tried_;  // alone
+  std::optional<CoreCandidate> earlier_;         // to be tried instead of what was tried last
   std::optional<bool> timed_;
   bool held_ = false;               // threads were held where those of the core wait
   uint64_t by_position_ = 0;        // tries that brought threads to where the core has them

@@ -1,17 +1,18 @@
 // The search for a failing schedule, guided by a core (section 5 of the paper, algorithm 2).
 //
-// First the threads are brought to where the core has them, in turn, if it has one in the middle of something;
-// also with the failing one before the others, up to where the passing run goes another way. Then preemptions
-// are tried (core_candidates.h), alone and two together, the lightest first; the weight of two is twice the
-// product (the paper's is the sum, with which pairs soon outnumber all else). The second preemption is looked
-// for in the run that the first one gave. Who is preempted goes on when nobody else can, until the other thread
-// has come to the event that is to be first, wherever that one has to wait on its way; from then on it is the
-// next to go on. A thread in a timed wait is let go on by the end of its time. Addresses are those of the
-// variant that performs the tries: the passing run, which another variant showed, is repeated there first. From
-// the sixth of these tries on, every third one is the next in the order of the run, those of conflicting events
-// first: of these there are far fewer than points for preemptions, so a core that misleads costs little more
-// than none. When all is tried, all pairs of points of the run follow in the order of the baseline, then runs
-// by the strategies of hunt.
+// First the threads are brought to where the core has them, in turn, if it has one in the middle of something:
+// the failing one before the others, up to where the passing run goes another way, and then again; or last.
+// Then preemptions are tried (core_candidates.h), alone and two together, the lightest first; the weight of two
+// is twice the product (the paper's is the sum, with which pairs soon outnumber all else). The second
+// preemption is looked for in the run that the first one gave. Who is preempted goes on when nobody else can,
+// until the other thread has come to the event that is to be first, wherever that one has to wait on its way;
+// from then on it is the next to go on. If that one does not come there, since it saw what the other had
+// written, the preemption is tried before that write (core_earlier.h). A thread in a timed wait is let go on by
+// the end of its time. Addresses are those of the variant that performs the tries: the passing run, which
+// another variant showed, is repeated there first. From the sixth of these tries on, every third one is the
+// next in the order of the run, those of conflicting events first: of these there are far fewer than points for
+// preemptions, so a core that misleads costs little more than none. When all is tried, all pairs of points of
+// the run follow in the order of the baseline, then runs by the strategies of hunt.
 //
 // With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
 // stays the same.

@@ -247,7 +247,8 @@ Result<Execution> ProgramExecutor::execute(const ExecutionPlan& plan) {
     execution.exit_codes = exit_codes;
     if (execution.outcome != Outcome::passed || runs >= plan.runs) return execution;
     if (interrupted()) execution.outcome = Outcome::interrupted;
-    if (plan.deadline && Clock::now() >= *plan.deadline) execution.outcome = Outcome::out_of_time;
+    if (plan.deadline && std::chrono::steady_clock::now() >= *plan.deadline)
+      execution.outcome = Outcome::out_of_time;
     if (execution.outcome != Outcome::passed) return execution;
   }
 }

@@ -13,6 +13,7 @@ namespace heddle {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kTick = 50;        // milliseconds between looks at the process
 constexpr milliseconds kGrace{2000};  // for the runtime to answer when it is asked to stop

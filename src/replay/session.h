@@ -14,8 +14,6 @@
 
 namespace heddle {
 
-using Clock = std::chrono::steady_clock;
-
 struct SessionOptions {
   ControlCapacity capacity;
   TargetStreams streams;
@@ -57,8 +55,8 @@ class ControlSession {
   // Requires: alive(). `given` may be null. After any end but `answered` the session is over. With
   // `when_passed` set to counts, the lists of an answer that passed are left out.
   Result<SessionAnswer> request(const heddle_plan& plan, const GivenSteps* given,
-                                std::optional<Clock::time_point> deadline, ControlMemory::Detail when_passed,
-                                const SnapshotRequest& snapshots = {});
+                                std::optional<std::chrono::steady_clock::time_point> deadline,
+                                ControlMemory::Detail when_passed, const SnapshotRequest& snapshots = {});
 
   bool alive() { return !over_ && !target_.ended(); }
   pid_t pid() const { return target_.pid(); }

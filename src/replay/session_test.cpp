@@ -23,6 +23,7 @@ namespace heddle {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 using End = SessionAnswer::End;
 
 // ---- the program's side. What it does is said by argv[1].
