@@ -145,11 +145,12 @@ static void* allocate(uint64_t size, bool zero) {
     errno = ENOMEM;
     return NULL;
   }
+  if (!private && size_of(c) <= RECYCLED)
+    rt_fl_settle_block((const void*)(block - FENCE), FENCE + size_of(c));
   /* Somebody may still know it: that it is in use again is an event. */
   const bool event = again && begin_block(block, 0, 0);
   *entry_of(block) = (uint8_t)c;
   rt_fl_end_block(event);
-  if (!private && size_of(c) <= RECYCLED) rt_fl_settle_block((void*)block, size_of(c));
   if (again && zero) {
     if (private)
       memset((void*)block, 0, size);

@@ -139,7 +139,8 @@ static uint64_t after_owner(uint64_t before, bool writes, bool few) {
   return HEDDLE_FLOW_WORD(HEDDLE_FLOW_read, owner, last, more);
 }
 
-/* What is accessed without the lock that seemed to guard it is contended from then on, under locks too. */
+/* What is accessed without the lock that seemed to guard it is contended from then on, under locks too. Under a
+ * lock even what is only read becomes guarded: to write what all may read needs a barrier. */
 static uint64_t after_section(uint64_t before, bool writes, bool few) {
   const uint32_t owner = slot_of(before);
   if (owner == rt_fl_local->slot) return my_new_word(hands_of(before));
@@ -147,7 +148,8 @@ static uint64_t after_section(uint64_t before, bool writes, bool few) {
   const bool inside = is_guarded_by(before, rt_fl.threads[owner].head);
   const uint64_t last = inside ? last_done(rt_fl.threads[owner].head) : LOAD(&rt_fl.threads[owner].released);
   rt_fl_after_event(owner, last);
-  if (!writes && more < OFTEN && (inside || !few)) return HEDDLE_FLOW_WORD(HEDDLE_FLOW_read, owner, last, more);
+  if (!writes && more < OFTEN && (inside || (!few && !in_section())))
+    return HEDDLE_FLOW_WORD(HEDDLE_FLOW_read, owner, last, more);
   return inside ? my_word(HEDDLE_FLOW_contended, rt_fl_number(), UNGUARDED + OFTEN) : my_new_word(more);
 }
 
