@@ -113,10 +113,10 @@ struct rt_fl_local {
   const uint8_t *given, *given_end;
   uint64_t given_outside;
   /* heap */
-  uint64_t heap_next, heap_end;              /* what is left of its part of the heap */
+  uint64_t heap_next, heap_end;          /* what is left of its part of the heap */
   struct rt_fl_blocks free[2][FL_SIZES]; /* [1]: private ones */
-  uint32_t depth;  /* > 0: the runtime itself is at work: nothing is recorded */
-  void* own_stack; /* its upper end: entry.h */
+  uint32_t depth;                        /* > 0: the runtime itself is at work: nothing is recorded */
+  void* own_stack;                       /* its upper end: entry.h */
   /* handlers of signals */
   uint64_t tag; /* as in heddle_flow_self, where it is another one while signals are held */
   uint64_t place;
@@ -196,11 +196,11 @@ void rt_fl_rest(bool rests);
 void rt_fl_event_after(uint32_t slot, uint64_t number);
 void rt_fl_clear_event(void* at, uint64_t size);
 void rt_fl_copy_event(void* to, const void* from, uint64_t size);
-/* An event about a block of the heap, which belongs to the thread from then on: all of it, of which so many bytes
- * are accessed. Whether it has begun: then it is to be ended. */
+/* An event about a block of the heap, which belongs to the thread from then on: all of it, of which so many
+ * bytes are accessed. Whether it has begun: then it is to be ended. */
 bool rt_fl_begin_block(const void* begin, uint64_t accessed, uint64_t size);
 void rt_fl_end_block(bool begun);
-void rt_fl_write_event(void* to, const void* from, uint64_t size);   /* a copy into memory of the program */
+void rt_fl_write_event(void* to, const void* from, uint64_t size); /* a copy into memory of the program */
 void rt_fl_begin_write(const void* to, uint64_t size); /* an event that writes it, until rt_fl_end_event */
 /* The same, if the thread owns all of it. It counts only if it was performed. */
 bool rt_fl_begin_own_write(const void* to, uint64_t size);

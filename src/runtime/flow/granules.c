@@ -145,9 +145,9 @@ static bool take_guarded(uint64_t* word) {
   if (kind_of(before) != HEDDLE_FLOW_guarded || !in_section()) return false;
   uint64_t* const other = is_even(word) ? word + 1 : word - 1;
   const uint64_t beside = LOAD(other);
-  const bool both = is_like(beside, before) &&
-                    (is_even(word) ? exchange_two(word, before, beside, locked, locked)
-                                   : exchange_two(other, beside, before, locked, locked));
+  const bool both =
+      is_like(beside, before) && (is_even(word) ? exchange_two(word, before, beside, locked, locked)
+                                                : exchange_two(other, beside, before, locked, locked));
   if (!both && !exchange(word, before, locked)) return false;
   /* Not before they are locked: who goes on with a section says so, and then looks at words. */
   const bool over = !rt_fl_is_taken_over(before, true);

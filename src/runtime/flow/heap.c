@@ -4,12 +4,13 @@
  *
  * Programs with memory errors look at, and write to, what lies beside a block and what was freed. So nothing
  * that the heap needs lies there: of what class a block is stands in a table far away, which blocks are free in
- * lists of their own. Between blocks are 16 bytes that the heap never writes, the fence: its words stand for the
- * state of the block behind it, so that who frees a block twice does so in the same order in a replay.
+ * lists of their own. Between blocks are 16 bytes that the heap never writes, the fence: its words stand for
+ * the state of the block behind it, so that who frees a block twice does so in the same order in a replay.
  *
- * Accesses to memory that only its own thread can reach are no events, and are judged by the object that they are
- * meant for. So blocks for such objects, the private ones, lie at the other end of the thread's part: memory that
- * was private stays so, and who accesses a block after it was freed meets other events there, not private accesses.
+ * Accesses to memory that only its own thread can reach are no events, and are judged by the object that they
+ * are meant for. So blocks for such objects, the private ones, lie at the other end of the thread's part:
+ * memory that was private stays so, and who accesses a block after it was freed meets other events there, not
+ * private accesses.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "runtime/flow/flow.h"
 
 #define FENCE 16
-#define UNIT 16 /* blocks begin at multiples of it */
+#define UNIT 16              /* blocks begin at multiples of it */
 #define SMALL_CLASSES 64     /* up to 1024 bytes */
 #define RECYCLED (64 * 1024) /* larger blocks are taken over as they are used */
 /* What the table says of 16 bytes. A class: a block begins here. */
@@ -145,8 +146,7 @@ static void* allocate(uint64_t size, bool zero) {
     errno = ENOMEM;
     return NULL;
   }
-  if (!private && size_of(c) <= RECYCLED)
-    rt_fl_settle_block((const void*)(block - FENCE), FENCE + size_of(c));
+  if (!private && size_of(c) <= RECYCLED) rt_fl_settle_block((const void*)(block - FENCE), FENCE + size_of(c));
   /* Somebody may still know it: that it is in use again is an event. */
   const bool event = again && begin_block(block, 0, 0);
   *entry_of(block) = (uint8_t)c;

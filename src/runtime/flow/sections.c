@@ -104,11 +104,13 @@ bool rt_fl_settle(uint64_t begin, uint64_t end) {
 
 /* What a thread allocates under a lock it mostly hands over under that lock: guarded from the beginning, nobody
  * needs a barrier to take it. What it allocates elsewhere it owns; large blocks always: a barrier costs no more
- * than to change the words of one, now and when it is used without the lock (in virtual machines some 15 us). */
+ * than to change the words of one, now and when it is used without the lock (in virtual machines some 15 us).
+ */
 #define LARGE 16384
 void rt_fl_settle_block(const void* block, uint64_t size) {
   const uint64_t begin = (uint64_t)(uintptr_t)block;
   if (!is_recorded() || rt_fl_local->open || is_alone()) return;
   const uint64_t wanted = in_section() && size < LARGE ? guard_of(rt_fl_local) : owned_word();
-  if (!is_like(LOAD(word_of(begin)), wanted)) settle_as(wanted, begin, begin + size); /* they are mostly alike */
+  if (!is_like(LOAD(word_of(begin)), wanted))
+    settle_as(wanted, begin, begin + size); /* they are mostly alike */
 }
