@@ -95,6 +95,8 @@ class FlowInstrumentation {
     for (llvm::CallBase* call : calls) {
       const auto [first, number] = places.lookup(call);
       add_call(*call, llvm::ArrayRef(sharing_.argument_accesses).slice(first, number), ranges, hooks);
+      // Closest to the call: handlers of signals, which may allocate too, run in the hooks around it.
+      if (sharing_.private_allocations.contains(call) && !call->isMustTailCall()) hooks.allocate_private(*call);
     }
   }
 
@@ -108,7 +110,6 @@ class FlowInstrumentation {
       hooks.begin(emit.builder(), FlowInside::anything);
       return end_behind(call, hooks, FlowInside::anything);
     }
-    if (sharing_.private_allocations.contains(&call) && !call.isMustTailCall()) hooks.allocate_private(call);
     const CallInfo info = classify_call(call, effects_);
     const FlowCall how = flow_call(info);
     if (leaves_program(info)) emit.note_site();

@@ -99,7 +99,8 @@ void FlowHooks::end(llvm::IRBuilder<>& builder, FlowInside inside) const {
   slow.CreateCall(end_);
 }
 
-// Behind the call too: it may have allocated nothing. (One that throws has asked for memory before.)
+// Behind the call too: it may have allocated nothing. (Of one that throws nothing is known: most have asked for
+// memory before. If not, the next block lies apart for nothing.)
 void FlowHooks::allocate_private(llvm::CallBase& call) const {
   const auto set = [&](llvm::Instruction* before, uint32_t value) {
     llvm::IRBuilder<> builder(before);
