@@ -47,7 +47,8 @@ enum heddle_flow_kind {
   HEDDLE_FLOW_contended =
       3, /* last accessed by event `number` of `slot`; accessed by whoever has locked the word */
   HEDDLE_FLOW_locked = 4, /* by the thread in `slot` */
-  HEDDLE_FLOW_guarded = 5 /* only the thread in `slot` accesses it, while it is in its section `number` */
+  HEDDLE_FLOW_guarded = 5, /* only the thread in `slot` accesses it, while it is in its section `number` */
+  HEDDLE_FLOW_held = 6     /* accessed by whoever holds the lock `number` (runtime/flow/locks.c) */
 };
 #define HEDDLE_FLOW_SLOT_AT 3
 #define HEDDLE_FLOW_NUMBER_AT 13
@@ -92,6 +93,8 @@ struct heddle_flow_thread {
   char name[HEDDLE_FLOW_NAME];
   uint64_t guard; /* the word of a granule that is guarded by the section the thread is in, with no hands; ~0:
                      in none */
+  uint64_t held;  /* the word of a granule that is accessed under the lock that the thread took last, with no
+                     hands; ~0: it holds none */
 };
 /* Odd, so that no single value is lost, and cheap: one instruction that takes one cycle. */
 #define HEDDLE_FLOW_FACTOR 9ull

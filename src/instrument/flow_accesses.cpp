@@ -132,8 +132,8 @@ llvm::Value* is_mine(llvm::IRBuilder<>& builder, const Word& word, llvm::Value* 
 }
 
 // Whether the granule may be accessed without a hook though it is not the thread's own: it is guarded by the
-// section that the thread is in, or is read, as everybody may, and what was written there is known to have been
-// so before.
+// section that the thread is in, or by the lock that it holds, or is read, as everybody may, and what was
+// written there is known to have been so before.
 llvm::Value* is_free(llvm::IRBuilder<>& builder, const Word& one, llvm::Value* self, llvm::Value* tag) {
   llvm::Value* word = builder.CreateLoad(
       builder.getInt64Ty(),
@@ -141,10 +141,12 @@ llvm::Value* is_free(llvm::IRBuilder<>& builder, const Word& one, llvm::Value* s
   const auto part = [&](unsigned from, unsigned bits) {
     return builder.CreateAnd(builder.CreateLShr(word, from), builder.getInt64((uint64_t{1} << bits) - 1));
   };
-  llvm::Value* guard =
-      builder.CreateLoad(builder.getInt64Ty(), flow_field(builder, self, FlowField::guard), true);
-  llvm::Value* good = builder.CreateICmpEQ(
-      builder.CreateShl(builder.CreateXor(word, guard), 64 - HEDDLE_FLOW_HANDS_AT), builder.getInt64(0));
+  const auto is_like = [&](FlowField field) {
+    llvm::Value* other = builder.CreateLoad(builder.getInt64Ty(), flow_field(builder, self, field), true);
+    return builder.CreateICmpEQ(builder.CreateShl(builder.CreateXor(word, other), 64 - HEDDLE_FLOW_HANDS_AT),
+                                builder.getInt64(0));
+  };
+  llvm::Value* good = builder.CreateOr(is_like(FlowField::guard), is_like(FlowField::held));
   good = builder.CreateOr(good, builder.CreateICmpEQ(builder.CreateTrunc(word, builder.getInt32Ty()), tag));
   if (one.writes) return good;
   llvm::Value* seen = builder.CreateLoad(builder.getPtrTy(), flow_field(builder, self, FlowField::seen));

@@ -17,7 +17,8 @@ enum class FlowField : unsigned {
   tag,
   hash,
   seen,
-  guard = offsetof(heddle_flow_thread, guard) / sizeof(uint64_t)
+  guard = offsetof(heddle_flow_thread, guard) / sizeof(uint64_t),
+  held = offsetof(heddle_flow_thread, held) / sizeof(uint64_t)
 };
 llvm::Value* flow_field(llvm::IRBuilder<>& builder, llvm::Value* self, FlowField field);
 void set_flow_status(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* value);

@@ -94,7 +94,8 @@ static uint64_t take_word(const uint64_t* word, uint64_t before, bool writes, bo
   if (kind_of(before) == HEDDLE_FLOW_locked) return before;
   const uint64_t after = rt_fl_take(word, before, writes, few);
   if (!rt_fl_local->recycles || !rt_fl.sequences) return after;
-  const uint64_t hands = hands_of(before) < OFTEN ? hands_of(before) : OFTEN - 1;
+  uint64_t hands = hands_of(before) < OFTEN ? hands_of(before) : OFTEN - 1;
+  if (kind_of(before) == HEDDLE_FLOW_held) hands = 0; /* freed without the lock: it did not guard all of it */
   return in_section() ? my_word(HEDDLE_FLOW_guarded, rt_fl_local->section, hands)
                       : my_word(HEDDLE_FLOW_owned, 0, hands);
 }
@@ -105,54 +106,75 @@ static bool lock_two(uint64_t* words, uint64_t before[2]) {
   before[1] = LOAD(&words[1]);
   if (kind_of(before[0]) == HEDDLE_FLOW_locked || kind_of(before[1]) == HEDDLE_FLOW_locked) return false;
   const uint64_t mine = my_word(HEDDLE_FLOW_locked, 0, 0);
-  return exchange_two(words, before[0], before[1], mine, mine);
+  return lock_two_as(words, before, mine, mine);
+}
+
+static uint64_t words_in(const struct rt_fl_range* range) {
+  return (range->end - range->begin) / 8;
+}
+
+/* How many of the words are the same, from the first on: mostly all. */
+static uint64_t same(const uint64_t* words, uint64_t count) {
+  uint64_t i = 1;
+  for (; count - i >= 4; i += 4)
+    if (__builtin_reduce_or(*(const rt_fl_words*)&words[i] ^ words[0]) != 0) break;
+  while (i < count && words[i] == words[0]) ++i;
+  return i;
+}
+
+static void fill(uint64_t* words, uint64_t count, uint64_t value) {
+  for (; count >= 4; words += 4, count -= 4) *(rt_fl_words*)words = (rt_fl_words){value, value, value, value};
+  for (; count != 0; --count) STORE(words++, value);
+}
+
+static void lock_range(uint64_t* word, uint64_t count, uint64_t* before) {
+  uint64_t done = rt_fl_lock_many(word, count, before);
+  while (done < count) {
+    if (count - done >= 2 && lock_two(&word[done], &before[done])) {
+      done += 2;
+    } else {
+      before[done] = rt_fl_lock_word(&word[done]);
+      ++done;
+    }
+  }
 }
 
 /* Words are locked in ascending order, so that threads do not wait for each other in a circle. */
 static void lock_ranges(struct rt_fl_local* local) {
   make_room(local);
-  uint64_t count = 0;
-  for (uint32_t i = 0; i < local->range_count; ++i) {
-    const struct rt_fl_range* const range = &local->ranges[i];
-    for (uint64_t at = range->begin; at < range->end; at += 8) {
-      uint64_t* const word = word_of(at);
-      if (at + 8 < range->end && lock_two(word, &local->after[count])) {
-        count += 2;
-        at += 8;
-      } else {
-        local->after[count++] = rt_fl_lock_word(word);
-      }
-    }
-  }
-  const uint64_t words = count;
+  uint64_t* words = local->after;
+  for (uint32_t i = 0; i < local->range_count; words += words_in(&local->ranges[i++]))
+    lock_range(word_of(local->ranges[i].begin), words_in(&local->ranges[i]), words);
+  const bool few = words - local->after < FEW;
   bool needed = false;
-  count = 0;
-  for (uint32_t i = 0; i < local->range_count; ++i) {
-    uint64_t last = 0; /* neighbours are mostly alike */
-    for (uint64_t at = local->ranges[i].begin; at < local->ranges[i].end; at += 8, ++count)
-      if (!needed && local->after[count] != last)
-        needed = rt_fl_needs_barrier(last = local->after[count], local->ranges[i].writes);
+  words = local->after;
+  for (uint32_t i = 0; i < local->range_count && !needed; words += words_in(&local->ranges[i++])) {
+    const uint64_t count = words_in(&local->ranges[i]);
+    for (uint64_t at = 0; at < count && !needed; at += same(&words[at], count - at))
+      needed = rt_fl_needs_barrier(words[at], local->ranges[i].writes);
   }
   if (needed) rt_fl_barrier();
-  count = 0;
-  for (uint32_t i = 0; i < local->range_count; ++i) {
+  words = local->after;
+  for (uint32_t i = 0; i < local->range_count; words += words_in(&local->ranges[i++])) {
     const struct rt_fl_range* const range = &local->ranges[i];
-    uint64_t last = my_word(HEDDLE_FLOW_locked, 0, 0), after = last;
-    for (uint64_t at = range->begin; at < range->end; at += 8, ++count) {
-      if (local->after[count] != last || !rt_fl.sequences) {
-        last = local->after[count];
-        after = take_word(word_of(at), last, range->writes, words < FEW);
-      }
-      local->after[count] = after;
+    const uint64_t count = words_in(range);
+    for (uint64_t at = 0, alike; at < count; at += alike) {
+      alike = rt_fl.sequences ? same(&words[at], count - at) : 1;
+      fill(&words[at], alike, take_word(word_of(range->begin) + at, words[at], range->writes, few));
     }
   }
 }
 
 static void unlock_ranges(struct rt_fl_local* local) {
-  uint64_t count = 0;
-  for (uint32_t i = 0; i < local->range_count; ++i)
-    for (uint64_t at = local->ranges[i].begin; at < local->ranges[i].end; at += 8, ++count)
-      if (kind_of(local->after[count]) != HEDDLE_FLOW_locked) STORE(word_of(at), local->after[count]);
+  const uint64_t* words = local->after;
+  for (uint32_t i = 0; i < local->range_count; words += words_in(&local->ranges[i++])) {
+    const uint64_t count = words_in(&local->ranges[i]);
+    for (uint64_t at = 0, alike; at < count; at += alike) {
+      alike = same(&words[at], count - at);
+      if (kind_of(words[at]) != HEDDLE_FLOW_locked)
+        fill(word_of(local->ranges[i].begin) + at, alike, words[at]);
+    }
+  }
 }
 
 /* While there is no other thread all that was ever touched is ours. */
@@ -250,7 +272,8 @@ void rt_fl_end_event(void) {
   end_event();
 }
 
-/* As between begin and end, in one: nothing happens inside. */
+/* As between begin and end, in one: nothing happens inside. The word of a lock is never held: its events are
+ * what orders those who hold it. */
 void rt_fl_object_event(const void* object) {
   const uint64_t at = (uint64_t)(uintptr_t)object;
   if (!rt_fl_active() || rt_fl_local->open) return;
@@ -262,13 +285,15 @@ void rt_fl_object_event(const void* object) {
   struct heddle_flow_thread* const self = heddle_flow_self;
   uint64_t* const word = word_of(at);
   STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
-  if (!is_mine(LOAD(word), true)) {
+  if (!is_owned(LOAD(word))) {
     set_state(HEDDLE_FLOW_waiting);
     const uint64_t before = rt_fl_lock_word(word);
     if (rt_fl_needs_barrier(before, true)) rt_fl_barrier();
     const uint64_t after = rt_fl_take(word, before, true, true);
     set_state(HEDDLE_FLOW_done);
-    STORE(word, after);
+    STORE(word, kind_of(after) != HEDDLE_FLOW_held
+                    ? after
+                    : my_word(HEDDLE_FLOW_guarded, rt_fl_local->section, hands_of(after)));
     return;
   }
   set_state(HEDDLE_FLOW_done);
@@ -294,7 +319,9 @@ static bool begin_own_block(uint64_t begin, uint64_t accessed, uint64_t size) {
   const uint64_t *const words = word_of(begin), *const end = words + size / 8;
   STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
   if (other_than(words, end, owned) == end) return true;
-  if (rt_fl_is_own(begin, begin + size) && rt_fl_settle(begin, begin + accessed) && is_mine(LOAD(words), true))
+  const bool all = kind_of(LOAD(words)) == HEDDLE_FLOW_held; /* without the lock they would not be its own */
+  if (rt_fl_is_own(begin, begin + size) && rt_fl_settle(begin, begin + (all ? size : accessed)) &&
+      is_mine(LOAD(words), true))
     return true;
   STORE(&self->status, status);
   return false;

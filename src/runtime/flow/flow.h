@@ -2,7 +2,8 @@
  *
  *   shadow.c    who may access which memory, edges; words.h: what the shadow says
  *   granules.c  accesses inside one granule; events.c: all other events; short_ranges.c: the short way of these
- *   sections.c  what is done under locks; slices.c: threads that race for the same memory
+ *   sections.c  what is done under locks; locks.c: what a lock guards; slices.c: threads that race for the same
+ *               memory
  *   disturb.c   record --chaos
  *   stream.c    a thread's file
  *   outside.c   results from outside: recorded, and given back in a replay
@@ -48,6 +49,7 @@ struct rt_fl_shared {
   uint64_t place;    /* next free byte for mappings */
   uint32_t rests;    /* it accesses nothing until it has said otherwise, with a fence */
   uint32_t asked;    /* to rest for a slice */
+  uint32_t settles;  /* it changes words of its own by plain stores (sections.c) */
   uint64_t released; /* number of the event that ended its last section */
 };
 
@@ -71,6 +73,18 @@ struct rt_fl_slice {
   uint32_t pause, longest_pause; /* so many more times it takes what it wants at once */
   bool dense, asked;
 };
+/* A lock, as long as nobody breaks its rules (locks.c). */
+struct rt_fl_lock {
+  uint64_t object; /* its address */
+  uint32_t holder; /* slot + 1 of the thread that holds it, 0: nobody */
+  uint32_t broken; /* it was released by a thread that did not hold it, or taken while another one held it */
+  uint64_t last;   /* a word: slot and number of the event that released it last */
+};
+struct rt_fl_hold {
+  struct rt_fl_lock* lock;
+  uint32_t depth;
+};
+#define FL_HOLDS 8
 #define FL_SIZES 256
 struct rt_fl_blocks {
   void** blocks;
@@ -100,8 +114,10 @@ struct rt_fl_local {
   struct rt_fl_run runs[FL_RUNS];
   uint32_t oldest_run;
   /* sections */
-  uint32_t locks;             /* that it holds */
-  uint64_t section, sections; /* the one it is in; how many it has begun */
+  uint32_t locks;                    /* that it holds */
+  uint64_t section, sections;        /* the one it is in; how many it has begun */
+  struct rt_fl_hold holds[FL_HOLDS]; /* locks that it holds, the one that it took last at the end */
+  uint32_t hold_count;
   struct rt_fl_slice slice;
   /* replay */
   uint64_t remaining, last_event;
@@ -114,6 +130,7 @@ struct rt_fl_local {
   uint64_t given_outside;
   /* heap */
   uint64_t heap_next, heap_end;          /* what is left of its part of the heap */
+  uint64_t heap_present;                 /* up to where there is memory */
   struct rt_fl_blocks free[2][FL_SIZES]; /* [1]: private ones */
   uint32_t depth;                        /* > 0: the runtime itself is at work: nothing is recorded */
   void* own_stack;                       /* its upper end: entry.h */
@@ -130,7 +147,8 @@ struct rt_fl_globals {
   bool sequences, locks;
   bool names; /* they are asked for: a replay */
   enum heddle_flow_baseline baseline;
-  uint32_t slots; /* given out */
+  uint32_t slots;      /* given out */
+  uint32_t takes_many; /* slot + 1 of the thread that locks words of others by plain stores, 0: none */
   struct rt_fl_shared threads[HEDDLE_FLOW_SLOTS];
 };
 extern struct rt_fl_globals rt_fl;
@@ -208,8 +226,12 @@ void rt_fl_end_own_write(bool performed);
 
 /* ---- sections.c */
 void rt_fl_begin_section(const void* lock); /* it has been acquired; its event follows */
-void rt_fl_end_section(void);
+void rt_fl_end_section(const void* lock);
 void rt_fl_settle_block(const void* block, uint64_t size); /* it has been allocated */
+
+/* ---- locks.c */
+void rt_fl_begin_hold(const void* lock); /* it has been acquired, for this thread alone; its event follows */
+void rt_fl_end_hold(const void* lock);   /* it will be released; its event has come */
 
 /* ---- slices.c */
 void rt_fl_give_way(void); /* if others have asked for it; an access has been counted and not yet made */

@@ -99,16 +99,19 @@ static struct locked_run lock_run(uint64_t* word, uint64_t before) {
   for (uint32_t i = 1; i < run->length && same_block(at, word);) {
     uint64_t* const pair = out.step > 0 ? at : at - 1;
     if (is_even(pair) && i + 1 < run->length) {
-      const uint64_t first = LOAD(pair), second = LOAD(pair + 1);
-      if (!is_alike(first, before) || !is_alike(second, before) ||
-          !exchange_two(pair, first, second, with_hands_of(mine, first), with_hands_of(mine, second)))
+      const uint64_t now[2] = {LOAD(pair), LOAD(pair + 1)};
+      if (!is_alike(now[0], before) || !is_alike(now[1], before) ||
+          !(at_once ? exchange_two(pair, now[0], now[1], mine, mine)
+                    : lock_two_as(pair, now, with_hands_of(mine, now[0]), with_hands_of(mine, now[1]))))
         break;
       i += 2;
       at += 2 * out.step;
       if (!at_once) out.length += 2;
     } else {
       const uint64_t now = LOAD(at);
-      if (!is_alike(now, before) || !exchange(at, now, with_hands_of(mine, now))) break;
+      if (!is_alike(now, before) ||
+          !(at_once ? exchange(at, now, mine) : lock_as(at, now, with_hands_of(mine, now))))
+        break;
       ++i;
       at += out.step;
       if (!at_once) ++out.length;
@@ -145,10 +148,9 @@ static bool take_guarded(uint64_t* word) {
   if (kind_of(before) != HEDDLE_FLOW_guarded || !in_section()) return false;
   uint64_t* const other = is_even(word) ? word + 1 : word - 1;
   const uint64_t beside = LOAD(other);
-  const bool both =
-      is_like(beside, before) && (is_even(word) ? exchange_two(word, before, beside, locked, locked)
-                                                : exchange_two(other, beside, before, locked, locked));
-  if (!both && !exchange(word, before, locked)) return false;
+  const uint64_t pair[2] = {is_even(word) ? before : beside, is_even(word) ? beside : before};
+  const bool both = is_like(beside, before) && lock_two_as(is_even(word) ? word : other, pair, locked, locked);
+  if (!both && !lock_as(word, before, locked)) return false;
   /* Not before they are locked: who goes on with a section says so, and then looks at words. */
   const bool over = !rt_fl_is_taken_over(before, true);
   const uint64_t after = over ? rt_fl_take(word, before, true, true) : before;

@@ -58,6 +58,17 @@ static void use_huge_pages(uint64_t begin, uint64_t end) {
   RT_SYS3(SYS_madvise, begin, end - begin, MADV_HUGEPAGE);
 }
 
+/* Before that it comes in pieces: a fault for each page, two for words, which are read before they are written,
+ * took a twentieth of the time of a server that ran for half a second. (Linux 5.14; before, page by page.) */
+#define PIECE (128ull << 10)
+static void populate(struct rt_fl_local* local) {
+  if (local->heap_present >= rt_fl_slot_base(local->slot) + HEDDLE_FLOW_SLOT_SIZE / 2 + LITTLE) return;
+  RT_SYS3(SYS_madvise, local->heap_present, PIECE, MADV_POPULATE_WRITE);
+  const uint64_t words = ((local->heap_present ^ HEDDLE_FLOW_SHADOW) + HEDDLE_FLOW_ASIDE) & ~4095ull;
+  RT_SYS3(SYS_madvise, words, PIECE, MADV_POPULATE_WRITE);
+  local->heap_present += PIECE;
+}
+
 static uint8_t* entry_of(uint64_t at) {
   return (uint8_t*)(TABLE + (at - HEDDLE_FLOW_BASE) / UNIT);
 }
@@ -70,6 +81,7 @@ static void map_at(uint64_t at, uint64_t size) {
 void rt_fl_heap_begin(struct rt_fl_local* local) {
   const uint64_t begin = rt_fl_slot_base(local->slot) + HEDDLE_FLOW_SLOT_SIZE / 2;
   local->heap_next = begin + FENCE;
+  local->heap_present = begin;
   local->heap_end = begin + HEDDLE_FLOW_SLOT_SIZE / 2;
   map_at(begin, local->heap_end - begin);
   map_at((uint64_t)(uintptr_t)entry_of(begin), (local->heap_end - begin) / UNIT);
@@ -117,6 +129,7 @@ static uint64_t new_block(struct rt_fl_local* local, uint32_t c, bool private) {
     return local->heap_end + FENCE;
   }
   local->heap_next += bytes;
+  if (local->heap_next > local->heap_present) populate(local);
   return local->heap_next - bytes;
 }
 

@@ -19,13 +19,19 @@ static uint64_t guard_of(const struct rt_fl_local* local) {
   return HEDDLE_FLOW_WORD(HEDDLE_FLOW_guarded, local->slot, local->section, 0);
 }
 
+static uint64_t owned_word(void) {
+  return HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, rt_fl_local->slot, 0, 0);
+}
+
 static bool is_recorded(void) {
   return rt_fl_active() && rt_fl.sequences && rt_fl.mode == FL_RECORD;
 }
 
 void rt_fl_begin_section(const void* lock) {
   struct rt_fl_local* const local = rt_fl_local;
-  if (!is_recorded() || local->locks++ != 0) return;
+  if (!is_recorded()) return;
+  rt_fl_begin_hold(lock);
+  if (local->locks++ != 0) return;
   const uint64_t at = (uint64_t)(uintptr_t)lock, word = has_shadow(at) ? LOAD(word_of(at)) : 0;
   if (kind_of(word) == HEDDLE_FLOW_guarded && slot_of(word) == local->slot) {
     local->section = number_of(word);
@@ -36,9 +42,10 @@ void rt_fl_begin_section(const void* lock) {
   }
 }
 
-void rt_fl_end_section(void) {
+void rt_fl_end_section(const void* lock) {
   struct rt_fl_local* const local = rt_fl_local;
   if (!is_recorded()) return;
+  rt_fl_end_hold(lock);
   STORE(&rt_fl.threads[local->slot].released, rt_fl_number());
   if (local->locks != 0) --local->locks;
   if (local->locks != 0) local->section = ++local->sections;
@@ -55,7 +62,7 @@ static bool is_own(uint64_t word, uint32_t slot) {
     case HEDDLE_FLOW_guarded:
       return slot_of(word) == slot;
     default:
-      return false;
+      return is_held(word); /* who else held the lock did so before */
   }
 }
 
@@ -70,6 +77,72 @@ bool rt_fl_is_own(uint64_t begin, uint64_t end) {
   return true;
 }
 
+/* ---- many words at once, by fours and plain stores: an atomic operation for each pair would cost more than
+ * all else that is done with a block. Who does so says it first, with a fence: a thread that it changes its own
+ * words, and one at a time that it locks those of others, not while these change them. Whoever changes one of
+ * these words meanwhile, by an atomic operation, looks for that behind it, waits, and looks whether the word is
+ * still as it was made (stays() in words.h). Untouched words are left out, and so are locked ones. */
+#define SOME 8
+#define HANDS (0xffull << HEDDLE_FLOW_HANDS_AT)
+
+/* Up to the first four that are not all the thread's. */
+static uint64_t* settle_fours(uint64_t wanted, uint64_t* word, const uint64_t* last) {
+  const uint64_t whose =
+      HEDDLE_FLOW_WORD(3, HEDDLE_FLOW_SLOTS - 1, 0, 0); /* owned and guarded differ in bit 2 */
+  _Static_assert((HEDDLE_FLOW_owned & 3) == 1 && (HEDDLE_FLOW_guarded & 3) == 1, "kinds of one's own");
+  const uint64_t mine = owned_word(), held = heddle_flow_self->held;
+  uint32_t* const settles = &rt_fl.threads[rt_fl_local->slot].settles;
+  __atomic_exchange_n(settles, 1, __ATOMIC_SEQ_CST);
+  if (LOAD(&rt_fl.takes_many) != 0) last = word;
+  for (; last - word >= 4; word += 4) {
+    rt_fl_words* const at = (rt_fl_words*)word;
+    const rt_fl_words now = *at;
+    if (__builtin_reduce_or((now ^ mine) & whose) != 0 && __builtin_reduce_or((now ^ held) & ~HANDS) != 0)
+      break;
+    *at = (now & HANDS) | wanted;
+  }
+  STORE(settles, 0);
+  return word;
+}
+
+/* Whether nobody but us changes words like this one by plain stores, and it is not locked. */
+static bool may_lock(uint64_t word) {
+  const uint64_t kind = kind_of(word);
+  if (kind == HEDDLE_FLOW_untouched || kind == HEDDLE_FLOW_locked) return false;
+  const uint32_t owner = kind == HEDDLE_FLOW_held ? rt_fl_holder_of(word) : slot_of(word);
+  return owner == rt_fl_local->slot || LOAD(&rt_fl.threads[owner].settles) == 0;
+}
+
+uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before) {
+  uint32_t nobody = 0;
+  if (count < SOME || is_alone() || !rt_fl.sequences ||
+      !__atomic_compare_exchange_n(&rt_fl.takes_many, &nobody, rt_fl_local->slot + 1, false, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_RELAXED))
+    return 0;
+  const uint64_t locked = my_word(HEDDLE_FLOW_locked, 0, 0);
+  uint64_t done = 0, alike = 0;
+  for (; count - done >= 4; done += 4) {
+    rt_fl_words* const at = (rt_fl_words*)&word[done];
+    const rt_fl_words now = *at;
+    const bool new = __builtin_reduce_or((now ^ alike) & ~HANDS) != 0;
+    if (new) alike = now[0];
+    if (new && (__builtin_reduce_or((now ^ alike) & ~HANDS) != 0 || !may_lock(alike))) break;
+    *(rt_fl_words*)&before[done] = now;
+    *at = (rt_fl_words){locked, locked, locked, locked};
+  }
+  __atomic_exchange_n(&rt_fl.takes_many, 0, __ATOMIC_SEQ_CST); /* and who holds what is looked at behind it */
+  return done;
+}
+
+/* Those that began before now. Its own are over. */
+void rt_fl_wait_for_stores(uint32_t slot) {
+  if (slot != rt_fl_local->slot)
+    for (uint32_t tries = 0; LOAD(&rt_fl.threads[slot].settles) != 0; ++tries) relax(tries);
+  const uint32_t taker = LOAD(&rt_fl.takes_many);
+  if (taker != 0 && taker != rt_fl_local->slot + 1)
+    for (uint32_t tries = 0; LOAD(&rt_fl.takes_many) == taker; ++tries) relax(tries);
+}
+
 static bool settle_as(uint64_t wanted, uint64_t begin, uint64_t end) {
   const struct rt_fl_local* const local = rt_fl_local;
   uint64_t* word = word_of(begin);
@@ -80,22 +153,27 @@ static bool settle_as(uint64_t wanted, uint64_t begin, uint64_t end) {
       continue;
     }
     if (!is_own(first, local->slot)) return false;
+    const bool fours = last - word >= SOME && kind_of(first) != HEDDLE_FLOW_untouched;
+    uint64_t* const rest = fours ? settle_fours(wanted, word, last) : word;
+    if (rest != word) {
+      word = rest;
+      continue;
+    }
     const bool two = last - word > 1 && is_even(word);
     const uint64_t second = two ? LOAD(&word[1]) : 0;
     if (two && is_own(second, local->slot)) {
-      if (!exchange_two(word, first, second, with_hands_of(wanted, first), with_hands_of(wanted, second)))
+      const uint64_t made = with_hands_of(wanted, first), made_second = with_hands_of(wanted, second);
+      if (!exchange_two(word, first, second, made, made_second) || !stays(word, first, made) ||
+          !stays(&word[1], second, made_second))
         return false;
       word += 2;
     } else {
-      if (!exchange(word, first, with_hands_of(wanted, first))) return false;
+      const uint64_t made = with_hands_of(wanted, first);
+      if (!exchange(word, first, made) || !stays(word, first, made)) return false;
       ++word;
     }
   }
   return true;
-}
-
-static uint64_t owned_word(void) {
-  return HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, rt_fl_local->slot, 0, 0);
 }
 
 bool rt_fl_settle(uint64_t begin, uint64_t end) {

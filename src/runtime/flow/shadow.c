@@ -1,6 +1,6 @@
 /* Events: which accesses of different threads conflict, and in which order they happened.
  *
- * The word of a granule says who may access it without further ado (abi/flow.h). Four ways:
+ * The word of a granule says who may access it without further ado (abi/flow.h). Five ways:
  *
  * - Owned: its owner accesses it after one comparison, in instrumented code. Who wants it otherwise locks the
  * word, and then makes sure that the owner does not access it any more: membarrier() lets every thread of the
@@ -9,6 +9,7 @@
  * - Read: everybody reads. Who writes makes sure in the same way that nobody reads any more.
  * - Guarded: as owned, but only as long as the owner is in the section of its code in which it took the granule
  * (sections.c). Behind that nothing has to be made sure of.
+ * - Held: what went from one section to another several times is accessed by whoever holds the lock (locks.c).
  * - Contended: what changed hands often. Each access locks the word, until one thread has made many in a row.
  *
  * Whoever takes over writes down an edge from the last event that can have accessed the granule: of an owner
@@ -27,11 +28,12 @@
 #include "runtime/flow/words.h"
 
 #define SETTLED 120 /* so many accesses of one thread in a row make it owned again */
+#define SEVERAL 3   /* sections of different threads */
 /* In the hands of a contended granule: it is accessed under no lock, or under different ones. */
 #define UNGUARDED 128ull
 
 static const uint64_t nothing_seen[HEDDLE_FLOW_SLOTS];
-struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull, .seen = nothing_seen, .guard = ~0ull};
+struct heddle_flow_thread rt_fl_nobody = {.tag = ~0ull, .seen = nothing_seen, .guard = ~0ull, .held = ~0ull};
 RT_TLS struct heddle_flow_thread* heddle_flow_self = &rt_fl_nobody;
 RT_TLS struct rt_fl_local* rt_fl_local;
 RT_TLS void* rt_fl_stack;
@@ -71,7 +73,7 @@ void rt_fl_barrier(void) {
 /* Behind a barrier: the last event that the thread has done, of those that can have accessed what we have
  * locked. A thread in a loop may go on for long before its status says more: it is made to take a hook. */
 #define SOON 16
-static uint64_t last_done(struct heddle_flow_thread* other) {
+uint64_t rt_fl_last_done(struct heddle_flow_thread* other) {
   const uint64_t status = LOAD(&other->status), hooks = LOAD(&other->hooks), state = status & 3;
   if (state == HEDDLE_FLOW_direct || state == HEDDLE_FLOW_unmixed)
     for (uint32_t tries = 1; LOAD(&other->status) == status && LOAD(&other->hooks) == hooks; ++tries) {
@@ -93,7 +95,7 @@ static void after_all_threads(void) {
   const uint32_t count = LOAD(&rt_fl.slots);
   for (uint32_t slot = 0; slot < count; ++slot) {
     struct heddle_flow_thread* const head = LOAD(&rt_fl.threads[slot].head);
-    if (slot != rt_fl_local->slot && head != NULL) rt_fl_after_event(slot, last_done(head));
+    if (slot != rt_fl_local->slot && head != NULL) rt_fl_after_event(slot, rt_fl_last_done(head));
   }
 }
 
@@ -104,7 +106,7 @@ uint64_t rt_fl_lock_word(uint64_t* word) {
     const uint64_t before = LOAD(word);
     if (kind_of(before) == HEDDLE_FLOW_locked) {
       if (slot_of(before) == rt_fl_local->slot) return before; /* two ranges that overlap */
-    } else if (exchange(word, before, my_word(HEDDLE_FLOW_locked, 0, 0))) {
+    } else if (lock_as(word, before, my_word(HEDDLE_FLOW_locked, 0, 0))) {
       return before;
     }
     relax(tries);
@@ -132,7 +134,7 @@ static uint64_t my_new_word(uint64_t hands) {
 
 static uint64_t after_owner(uint64_t before, bool writes, bool few) {
   const uint32_t owner = slot_of(before);
-  const uint64_t last = last_done(rt_fl.threads[owner].head), more = changed_hands(before, few);
+  const uint64_t last = rt_fl_last_done(rt_fl.threads[owner].head), more = changed_hands(before, few);
   rt_fl_after_event(owner, last);
   if (more >= OFTEN && has_slice() && !rt_fl_is_awake(owner)) return my_word(HEDDLE_FLOW_owned, 0, OFTEN - 1);
   if (writes || more >= OFTEN) return my_new_word(more);
@@ -146,11 +148,36 @@ static uint64_t after_section(uint64_t before, bool writes, bool few) {
   if (owner == rt_fl_local->slot) return my_new_word(hands_of(before));
   const uint64_t more = changed_hands(before, false);
   const bool inside = is_guarded_by(before, rt_fl.threads[owner].head);
-  const uint64_t last = inside ? last_done(rt_fl.threads[owner].head) : LOAD(&rt_fl.threads[owner].released);
+  const uint64_t last =
+      inside ? rt_fl_last_done(rt_fl.threads[owner].head) : LOAD(&rt_fl.threads[owner].released);
   rt_fl_after_event(owner, last);
   if (!writes && more < OFTEN && (inside || (!few && !in_section())))
     return HEDDLE_FLOW_WORD(HEDDLE_FLOW_read, owner, last, more);
-  return inside ? my_word(HEDDLE_FLOW_contended, rt_fl_number(), UNGUARDED + OFTEN) : my_new_word(more);
+  if (inside) return my_word(HEDDLE_FLOW_contended, rt_fl_number(), UNGUARDED + OFTEN);
+  const uint64_t held = heddle_flow_self->held;
+  return more >= SEVERAL && in_section() && held != ~0ull ? held | more << HEDDLE_FLOW_HANDS_AT
+                                                          : my_new_word(more);
+}
+
+/* By a thread that does not have the lock, or by an event of the lock itself. The event that released it last
+ * comes after all that was done under it before, since those who take the lock have edges from those who
+ * release it. */
+static uint64_t after_lock(uint64_t before, bool writes, bool few) {
+  const struct rt_fl_lock* const lock = rt_fl_lock_of(before);
+  const uint64_t more = changed_hands(before, false);
+  if (LOAD(&lock->broken)) {
+    after_all_threads();
+    return my_new_word(more);
+  }
+  const uint32_t holder = rt_fl_holder_of(before);
+  const uint64_t last = LOAD(&lock->last);
+  const bool inside = holder != rt_fl_local->slot;
+  if (inside) rt_fl_after_event(holder, rt_fl_last_done(rt_fl.threads[holder].head));
+  rt_fl_after_event(slot_of(last), number_of(last));
+  if (inside) return my_word(HEDDLE_FLOW_contended, rt_fl_number(), UNGUARDED + OFTEN);
+  if (!writes && more < OFTEN && !few && !in_section())
+    return HEDDLE_FLOW_WORD(HEDDLE_FLOW_read, slot_of(last), number_of(last), more);
+  return my_new_word(more);
 }
 
 static uint64_t after_contended(uint64_t before) {
@@ -182,6 +209,8 @@ uint64_t rt_fl_take(const uint64_t* word, uint64_t before, bool writes, bool few
       return my_new_word(changed_hands(before, few));
     case HEDDLE_FLOW_guarded:
       return after_section(before, writes, few);
+    case HEDDLE_FLOW_held:
+      return after_lock(before, writes, few);
     default:
       return after_contended(before);
   }
@@ -194,6 +223,8 @@ bool rt_fl_is_taken_over(uint64_t before, bool writes) {
       return slot != rt_fl_local->slot;
     case HEDDLE_FLOW_guarded:
       return slot != rt_fl_local->slot && is_guarded_by(before, rt_fl.threads[slot].head);
+    case HEDDLE_FLOW_held:
+      return LOAD(&rt_fl_lock_of(before)->broken) || rt_fl_holder_of(before) != rt_fl_local->slot;
     default:
       return kind_of(before) == HEDDLE_FLOW_read && writes;
   }
@@ -202,8 +233,8 @@ bool rt_fl_is_taken_over(uint64_t before, bool writes) {
 /* ---- threads that rest, in a call that waits: a fence before and one behind tell as much as a barrier, which
  * is dear. Who has locked a word and then finds its owner resting knows that the owner will see the lock. */
 void rt_fl_rest(bool rests) {
-  STORE(&rt_fl.threads[rt_fl_local->slot].rests, rests);
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  __atomic_exchange_n(&rt_fl.threads[rt_fl_local->slot].rests, rests,
+                      __ATOMIC_SEQ_CST); /* a fence, and cheaper */
 }
 
 bool rt_fl_is_awake(uint32_t slot) {
@@ -214,7 +245,10 @@ bool rt_fl_is_awake(uint32_t slot) {
 /* The word has been locked. */
 bool rt_fl_needs_barrier(uint64_t before, bool writes) {
   if (!rt_fl_is_taken_over(before, writes)) return false;
-  if (kind_of(before) != HEDDLE_FLOW_read) return rt_fl_is_awake(slot_of(before));
+  if (kind_of(before) == HEDDLE_FLOW_held && !LOAD(&rt_fl_lock_of(before)->broken))
+    return rt_fl_is_awake(rt_fl_holder_of(before));
+  if (kind_of(before) == HEDDLE_FLOW_owned || kind_of(before) == HEDDLE_FLOW_guarded)
+    return rt_fl_is_awake(slot_of(before));
   const uint32_t count = LOAD(&rt_fl.slots);
   for (uint32_t slot = 0; slot < count; ++slot)
     if (rt_fl_is_awake(slot)) return true;

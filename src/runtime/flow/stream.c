@@ -74,6 +74,7 @@ bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread
   if (rt_fl.mode == FL_REPLAY || !rt_fl.sequences) local->tag = ~0ull; /* nothing is without a hook */
   head->tag = local->tag;
   head->guard = ~0ull;
+  head->held = ~0ull;
   local->seen[local->slot] = UINT64_MAX; /* its own */
   head->seen = local->seen;
   strcpy(head->name, thread->name);

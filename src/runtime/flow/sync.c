@@ -118,7 +118,7 @@ static void pause_a_little(void) {
   int rt_do_##name parameters {                                \
     TOUCH(object);                                             \
     rt_fl_object_event((const void*)(uintptr_t)object);        \
-    rt_fl_end_section();                                       \
+    rt_fl_end_section((const void*)(uintptr_t)object);         \
     return result(rt_fl_replaying() ? 0 : REAL(name, object)); \
   }
 /* ---- cancellation: a thread that is cancelled while it waits leaves by its cleanup handlers, in a replay from
@@ -186,11 +186,11 @@ static void leave_if_cancelled(void) {
     TOUCH(condition_);                                           \
     TOUCH(lock_);                                                \
     rt_fl_object_event(lock_);                                   \
-    rt_fl_end_section();                                         \
+    rt_fl_end_section(lock_);                                    \
     rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);      \
     struct wait wait = {.condition = condition_, .lock = lock_}; \
     const int waited = CANCELLABLE(&wait, name, __VA_ARGS__);    \
-    rt_fl_begin_section(lock_);                                  \
+    locked(waited == ETIMEDOUT ? 0 : waited, lock_);             \
     return result(waited);                                       \
   }
 

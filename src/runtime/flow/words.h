@@ -64,6 +64,29 @@ static inline bool is_even(const uint64_t* word) {
   return ((uintptr_t)word & 15) == 0;
 }
 
+/* Behind changing a word that said `before` by an atomic operation: whether it is as it was made. Others may be
+ * changing words by plain stores (sections.c), and not have seen that; but they had said so before they looked.
+ */
+void rt_fl_wait_for_stores(uint32_t slot);
+uint32_t rt_fl_holder_of(uint64_t word); /* of kind held; this thread itself: nobody else */
+static inline bool stays(const uint64_t* word, uint64_t before, uint64_t made) {
+  const uint32_t owner = kind_of(before) == HEDDLE_FLOW_held ? rt_fl_holder_of(before) : slot_of(before);
+  if (LOAD(&rt_fl.takes_many) != 0 || LOAD(&rt_fl.threads[owner].settles) != 0) rt_fl_wait_for_stores(owner);
+  return LOAD(word) == made;
+}
+static inline bool lock_as(uint64_t* word, uint64_t before, uint64_t locked) {
+  return exchange(word, before, locked) && stays(word, before, locked);
+}
+static inline bool lock_two_as(uint64_t* words, const uint64_t before[2], uint64_t locked, uint64_t second) {
+  if (!exchange_two(words, before[0], before[1], locked, second)) return false;
+  const bool first_stays = stays(&words[0], before[0], locked),
+             second_stays = stays(&words[1], before[1], second);
+  if (first_stays && second_stays) return true;
+  if (first_stays) STORE(&words[0], before[0]);
+  if (second_stays) STORE(&words[1], before[1]);
+  return false;
+}
+
 static inline void set_state(enum heddle_flow_state state) {
   struct heddle_flow_thread* const self = heddle_flow_self;
   STORE(&self->status, (self->status & ~3ull) | state);
@@ -118,7 +141,16 @@ static inline const uint64_t* other_than(const uint64_t* word, const uint64_t* e
 /* From one address to another, both even granules' or made so: words that are the thread's, but of another
  * section or of none, become as its present section wants them. False: some are not the thread's. */
 bool rt_fl_settle(uint64_t begin, uint64_t end);
+/* Locks the first of so many words, if they are many and alike, and says what they were. How many. */
+uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before);
 bool rt_fl_is_own(uint64_t begin, uint64_t end);
+
+/* ---- locks.c */
+bool rt_fl_holds(uint64_t word); /* of kind held: whether the thread has that lock */
+static inline bool is_held(uint64_t word) {
+  return kind_of(word) == HEDDLE_FLOW_held && (is_like(word, heddle_flow_self->held) || rt_fl_holds(word));
+}
+struct rt_fl_lock* rt_fl_lock_of(uint64_t word);
 
 /* ---- slices.c */
 void rt_fl_meet(uint64_t word); /* before it locks a word that says this, to access it by itself */
@@ -129,6 +161,7 @@ static inline bool has_slice(void) {
 
 /* ---- shadow.c */
 bool rt_fl_is_awake(uint32_t slot);
+uint64_t rt_fl_last_done(struct heddle_flow_thread* other);
 void rt_fl_barrier(void);
 void rt_fl_after_event(uint32_t slot, uint64_t number);
 uint64_t rt_fl_lock_word(uint64_t* word); /* what the word was */
@@ -144,8 +177,11 @@ uint64_t rt_fl_take(const uint64_t* word, uint64_t before, bool writes, bool few
 void rt_fl_handlers_before_access(uint32_t site);
 
 /* May the granule be accessed as it is? With the state direct. What all may read needs no more than an edge. */
+static inline bool is_owned(uint64_t word) {
+  return (uint32_t)word == (uint32_t)heddle_flow_self->tag || is_guarded_by(word, heddle_flow_self);
+}
 static inline bool is_mine(uint64_t word, bool writes) {
-  if ((uint32_t)word == (uint32_t)heddle_flow_self->tag || is_guarded_by(word, heddle_flow_self)) return true;
+  if (is_owned(word) || is_held(word)) return true;
   if (writes || kind_of(word) != HEDDLE_FLOW_read) return false;
   if (!is_known(word)) rt_fl_after_event(slot_of(word), number_of(word));
   return true;
