@@ -140,41 +140,35 @@ static void lock_range(uint64_t* word, uint64_t count, uint64_t* before) {
 }
 
 /* Words are locked in ascending order, so that threads do not wait for each other in a circle. */
-static void lock_ranges(struct rt_fl_local* local) {
+static void lock_ranges(struct rt_fl_local* local, const struct rt_fl_range* begin,
+                        const struct rt_fl_range* end) {
   make_room(local);
   uint64_t* words = local->after;
-  for (uint32_t i = 0; i < local->range_count; words += words_in(&local->ranges[i++]))
-    lock_range(word_of(local->ranges[i].begin), words_in(&local->ranges[i]), words);
+  for (const struct rt_fl_range* range = begin; range != end; words += words_in(range++))
+    lock_range(word_of(range->begin), words_in(range), words);
   const bool few = words - local->after < FEW;
   bool needed = false;
   words = local->after;
-  for (uint32_t i = 0; i < local->range_count && !needed; words += words_in(&local->ranges[i++])) {
-    const uint64_t count = words_in(&local->ranges[i]);
-    for (uint64_t at = 0; at < count && !needed; at += same(&words[at], count - at))
-      needed = rt_fl_needs_barrier(words[at], local->ranges[i].writes);
-  }
+  for (const struct rt_fl_range* range = begin; range != end && !needed; words += words_in(range++))
+    for (uint64_t at = 0; at < words_in(range) && !needed; at += same(&words[at], words_in(range) - at))
+      needed = rt_fl_needs_barrier(words[at], range->writes);
   if (needed) rt_fl_barrier();
   words = local->after;
-  for (uint32_t i = 0; i < local->range_count; words += words_in(&local->ranges[i++])) {
-    const struct rt_fl_range* const range = &local->ranges[i];
-    const uint64_t count = words_in(range);
-    for (uint64_t at = 0, alike; at < count; at += alike) {
-      alike = rt_fl.sequences ? same(&words[at], count - at) : 1;
+  for (const struct rt_fl_range* range = begin; range != end; words += words_in(range++))
+    for (uint64_t at = 0, alike; at < words_in(range); at += alike) {
+      alike = rt_fl.sequences ? same(&words[at], words_in(range) - at) : 1;
       fill(&words[at], alike, take_word(word_of(range->begin) + at, words[at], range->writes, few));
     }
-  }
 }
 
-static void unlock_ranges(struct rt_fl_local* local) {
+static void unlock_ranges(const struct rt_fl_local* local, const struct rt_fl_range* begin,
+                          const struct rt_fl_range* end) {
   const uint64_t* words = local->after;
-  for (uint32_t i = 0; i < local->range_count; words += words_in(&local->ranges[i++])) {
-    const uint64_t count = words_in(&local->ranges[i]);
-    for (uint64_t at = 0, alike; at < count; at += alike) {
-      alike = same(&words[at], count - at);
-      if (kind_of(words[at]) != HEDDLE_FLOW_locked)
-        fill(word_of(local->ranges[i].begin) + at, alike, words[at]);
+  for (const struct rt_fl_range* range = begin; range != end; words += words_in(range++))
+    for (uint64_t at = 0, alike; at < words_in(range); at += alike) {
+      alike = same(&words[at], words_in(range) - at);
+      if (kind_of(words[at]) != HEDDLE_FLOW_locked) fill(word_of(range->begin) + at, alike, words[at]);
     }
-  }
 }
 
 /* While there is no other thread all that was ever touched is ours. */
@@ -189,6 +183,21 @@ static void own_ranges(const struct rt_fl_local* local) {
 static bool settle_ranges(const struct rt_fl_local* local) {
   for (uint32_t i = 0; i < local->range_count; ++i)
     if (!rt_fl_settle(local->ranges[i].begin, local->ranges[i].end)) return false;
+  return all_mine(local);
+}
+
+/* Under a lock what is taken over is the thread's own from then on: it takes over what it has to, and accesses
+ * it together with what it has already, mostly the other side of a copy. */
+static bool take_over_ranges(struct rt_fl_local* local) {
+  if (!in_section() || local->range_count < 2 || local->recycles) return false;
+  for (uint32_t i = 0; i < local->range_count; ++i) {
+    const struct rt_fl_range* const range = &local->ranges[i];
+    if (range_mine(range)) continue;
+    set_state(HEDDLE_FLOW_waiting);
+    lock_ranges(local, range, range + 1);
+    unlock_ranges(local, range, range + 1);
+    set_state(HEDDLE_FLOW_direct);
+  }
   return all_mine(local);
 }
 
@@ -214,11 +223,11 @@ static void open_event(struct rt_fl_local* local) {
     own_ranges(local);
     return;
   }
-  if (rt_fl.sequences && settle_ranges(local)) return;
+  if (rt_fl.sequences && (settle_ranges(local) || take_over_ranges(local))) return;
   set_state(HEDDLE_FLOW_waiting);
   sort_ranges(local);
   join_ranges(local);
-  lock_ranges(local);
+  lock_ranges(local, local->ranges, local->ranges + local->range_count);
 }
 
 static void begin_event(void) {
@@ -233,7 +242,8 @@ static void end_event_in(enum heddle_flow_state state) {
   const bool locked = (heddle_flow_self->status & 3) == HEDDLE_FLOW_waiting;
   set_state(state);
   if (rt_fl.mode == FL_REPLAY) rt_fl_turn_done();
-  if (locked && rt_fl.mode == FL_RECORD) unlock_ranges(local);
+  if (locked && rt_fl.mode == FL_RECORD)
+    unlock_ranges(local, local->ranges, local->ranges + local->range_count);
   local->range_count = 0;
   local->open = false;
 }

@@ -124,9 +124,10 @@ uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before) {
   for (; count - done >= 4; done += 4) {
     rt_fl_words* const at = (rt_fl_words*)&word[done];
     const rt_fl_words now = *at;
-    const bool new = __builtin_reduce_or((now ^ alike) & ~HANDS) != 0;
-    if (new) alike = now[0];
-    if (new && (__builtin_reduce_or((now ^ alike) & ~HANDS) != 0 || !may_lock(alike))) break;
+    bool may = true;
+    for (uint32_t i = 0; i < 4 && may; ++i)
+      if (!is_like(now[i], alike)) may = may_lock(alike = now[i]);
+    if (!may) break;
     *(rt_fl_words*)&before[done] = now;
     *at = (rt_fl_words){locked, locked, locked, locked};
   }

@@ -141,7 +141,7 @@ static inline const uint64_t* other_than(const uint64_t* word, const uint64_t* e
 /* From one address to another, both even granules' or made so: words that are the thread's, but of another
  * section or of none, become as its present section wants them. False: some are not the thread's. */
 bool rt_fl_settle(uint64_t begin, uint64_t end);
-/* Locks the first of so many words, if they are many and alike, and says what they were. How many. */
+/* Locks the first of so many words, if they are many, and says what they were. How many. */
 uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before);
 bool rt_fl_is_own(uint64_t begin, uint64_t end);
 
