@@ -22,7 +22,7 @@ class Locations {
   explicit Locations(PointerFlow& flow) : flow_(flow) {}
 
   uint32_t of(const llvm::Value* pointer) {
-    const ClassId target = flow_.graph().find(flow_.target(pointer));
+    const ClassId target = flow_.graph().region(flow_.target(pointer));
     return indexes_.try_emplace(target.value, static_cast<uint32_t>(indexes_.size())).first->second;
   }
   size_t count() const { return indexes_.size(); }

@@ -21,7 +21,9 @@ bool hands_over(SyncKind kind) {
          kind == HEDDLE_SYNC_thread_exit || kind == HEDDLE_SYNC_key_create || kind == HEDDLE_SYNC_key_set;
 }
 
-bool kept(const llvm::CallBase& call, unsigned argument, const Effects& effects) {
+}  // namespace
+
+bool keeps(const llvm::CallBase& call, unsigned argument, const Effects& effects) {
   // The result may lead to the object; so may what is stored behind another argument, or given to a callback.
   if (call.getType()->isPointerTy() || !effects.calls.empty() || hands_over(effects.sync)) return true;
   if (effects.allocation == AllocationKind::reallocate) return true;
@@ -36,8 +38,6 @@ bool kept(const llvm::CallBase& call, unsigned argument, const Effects& effects)
   });
   return yielded || linked;
 }
-
-}  // namespace
 
 class Captures::Tracker : public llvm::CaptureTracker {
  public:
@@ -70,7 +70,7 @@ bool Captures::captured_by_call(const llvm::Use& use) {
   if (call == nullptr || !call->isArgOperand(&use)) return true;
   const unsigned argument = call->getArgOperandNo(&use);
   const CallInfo info = classify_call(*call, effects_);
-  if (info.effects != nullptr) return kept(*call, argument, *info.effects);
+  if (info.effects != nullptr) return keeps(*call, argument, *info.effects);
   return info.cls != CallClass::inside || info.callee->getFunctionType() != call->getFunctionType() ||
          argument >= info.callee->arg_size() || captured(*info.callee->getArg(argument));
 }

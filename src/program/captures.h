@@ -13,6 +13,10 @@
 
 namespace heddle {
 
+// A call of a function outside the program, or what it starts, may still know this argument afterwards, or hand
+// it on.
+bool keeps(const llvm::CallBase& call, unsigned argument, const Effects& effects);
+
 class Captures {
  public:
   explicit Captures(const EffectsTable& effects) : effects_(effects) {}

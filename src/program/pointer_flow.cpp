@@ -12,10 +12,10 @@ namespace heddle {
 using namespace object_kind;
 
 PointerFlow::PointerFlow(const llvm::Module& module, const EffectsTable& effects, const SharingOptions& options)
-    : module_(module), effects_(effects), options_(options) {
+    : module_(module), effects_(effects), options_(options), reads_(effects) {
   foreign_ = graph_.make(kForeign | kForeignFunction);
   become_own_contents(foreign_);
-  outside_ = graph_.make();
+  outside_ = somewhere();
   graph_.mark_escaped(outside_);
   // catch (T*) gives the pointer that was thrown, catch (T&) a pointer to what was thrown: one class for both.
   exceptions_ = graph_.make(kHeap);
@@ -48,15 +48,17 @@ void PointerFlow::run() {
   for (const llvm::Function& function : module_) {
     if (!function.isDeclarationForLinker()) visit_function(function);
   }
-  // Every change shows in one of the three: classes merged, calls found, functions found.
-  const auto progress = [&] { return graph_.merges() + indirect_calls_.size() + address_taken_.size(); };
+  // Every change shows in one of the three: classes changed, calls found, functions found.
+  const auto progress = [&] { return graph_.changes() + indirect_calls_.size() + address_taken_.size(); };
   size_t before = 0;
   do {
     before = progress();
     close_indirect_calls();
     close_foreign_calls();
+    fold_steps_back();
+    graph_.perform_copies();
   } while (progress() != before);
-  graph_.spread_escape();
+  graph_.finish();
 }
 
 PointerFlow::Carry PointerFlow::carry_of(llvm::Type* type) {
@@ -131,9 +133,12 @@ ClassId PointerFlow::constant_target(const llvm::Constant* constant) {
 
 // An expression of integer type carries what its operands do; both kinds of parts end in the one result.
 ClassId PointerFlow::expression_target(const llvm::ConstantExpr& expression) {
-  const ClassId all = graph_.make();
+  const auto* step = llvm::dyn_cast<llvm::GEPOperator>(&expression);
+  if (step != nullptr && target(step->getPointerOperand()) != kNothing)
+    return stepped(target(step->getPointerOperand()), *step);
+  const bool binary = expression.getNumOperands() == 2;
+  const ClassId all = binary ? somewhere() : graph_.make();
   assign(as_pointer(all), carrier(expression.getOperand(0)));
-  const bool binary = expression.getNumOperands() == 2 && !llvm::isa<llvm::GEPOperator>(expression);
   if (!binary) return all;
   const Carrier second = carrier(expression.getOperand(1));
   if (expression.getOpcode() == llvm::Instruction::Sub) return second.empty() ? all : kNothing;  // a difference
@@ -192,6 +197,7 @@ void PointerFlow::visit_initialiser(const llvm::GlobalVariable& variable) {
       for (const llvm::Use& member : constant->operands())
         todo.push_back(llvm::cast<llvm::Constant>(member.get()));
     } else if (!only_for_runtime(variable, *constant)) {
+      graph_.fold_whole(target(&variable));
       store(carrier(constant), target(&variable), false);
     }
   }
@@ -225,10 +231,12 @@ void PointerFlow::assign(const llvm::Value& to, const llvm::Value* from) {
   if (!source.empty()) assign(carrier(&to), source);  // no class for values that get nothing
 }
 
-// As assign(), but the result is new: a number, whatever it was made from.
+// As assign(), but the result is new: a number, whatever it was made from, and at any distance from that.
 void PointerFlow::compute(Carrier to, Carrier from) {
-  graph_.flow(from.target, to.numbers);
-  graph_.flow(from.numbers, to.numbers);
+  const ClassId moved = somewhere();
+  graph_.flow(from.target, moved);
+  graph_.flow(from.numbers, moved);
+  graph_.flow(moved, to.numbers);
 }
 
 // `number`: the compiler says that the memory holds a number.
@@ -247,20 +255,20 @@ void PointerFlow::store(Carrier from, ClassId object, bool number) {
   if (from.target != kNothing) graph_.flow(from.target, number ? numbers : graph_.contents(object));
 }
 
-void PointerFlow::copy_contents(ClassId to, ClassId from) {
-  if (to == kNothing || from == kNothing) return;
-  for (const Held held : {Held::as_pointer, Held::as_number}) {
-    graph_.flow(graph_.contents(from, held), graph_.contents(to, held));
-  }
+void PointerFlow::join_contents(ClassId a, ClassId b) {
+  graph_.copy(a, b);
+  graph_.copy(b, a);
 }
 
-void PointerFlow::join_contents(ClassId a, ClassId b) {
-  for (const Held held : {Held::as_pointer, Held::as_number}) {
-    graph_.join(graph_.contents(a, held), graph_.contents(b, held));
-  }
+// A place that may be any of the objects that come there.
+ClassId PointerFlow::somewhere() {
+  const ClassId made = graph_.make();
+  graph_.fold_whole(made);
+  return made;
 }
 
 void PointerFlow::become_own_contents(ClassId object) {
+  graph_.fold_whole(object);
   for (const Held held : {Held::as_pointer, Held::as_number})
     graph_.join(graph_.contents(object, held), object);
 }

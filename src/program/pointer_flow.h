@@ -23,6 +23,9 @@
 //     alignment, packed words). The difference of two pointers is a number, and so is any other product,
 //     quotient or remainder: objects are not found by their distance from other objects (self-relative
 //     pointers);
+//   - steps: a variable index into bytes leads forward, from where an array begins, unless it is seen to be a
+//     difference or comes from a table of a class; other indices may lead anywhere in the object. So may a
+//     constant step back from where a pointer has already walked;
 //   - pieces: pointer_flow_bytes.cpp says which copies by bytes, half words and words are seen;
 //   - a pointer that leaves the program in a file, pipe or socket comes back through a function whose effects
 //   say `input`;
@@ -31,6 +34,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Instructions.h>
@@ -43,6 +47,7 @@
 #include <vector>
 
 #include "program/effects.h"
+#include "program/only_read.h"
 #include "program/points_to.h"
 #include "program/sharing.h"
 
@@ -108,17 +113,20 @@ class PointerFlow {
   void load(Carrier to, ClassId object, bool number);
   void store(Carrier from, ClassId object, bool number);
   void visit_initialiser(const llvm::GlobalVariable& variable);
-  void copy_contents(ClassId to, ClassId from);
   void join_contents(ClassId a, ClassId b);
   void become_own_contents(ClassId object);
+  ClassId somewhere();
 
   // pointer_flow_instructions.cpp
   void visit_function(const llvm::Function& function);
   void visit(const llvm::Instruction& instruction);
+  void each_word(ClassId object, llvm::Type* type, llvm::function_ref<void(ClassId)> visit);
   void visit_load(const llvm::Instruction& result, const llvm::Value* pointer);
   void visit_store(const llvm::Instruction& store, const llvm::Value* value, const llvm::Value* pointer);
   void visit_update(const llvm::AtomicRMWInst& update);
   void visit_address(const llvm::GetElementPtrInst& address);
+  ClassId stepped(ClassId from, const llvm::GEPOperator& step);
+  void fold_steps_back();
   void visit_arithmetic(const llvm::BinaryOperator& operation);
   void visit_intrinsic(const llvm::IntrinsicInst& call);
   void visit_other_intrinsic(const llvm::IntrinsicInst& call);
@@ -164,6 +172,7 @@ class PointerFlow {
   const llvm::Module& module_;
   const EffectsTable& effects_;
   const SharingOptions& options_;
+  OnlyRead reads_;
   PointsToGraph graph_;
   // All that code outside the program may reach. It may store any of it anywhere in it: one class, its own
   // contents.
@@ -179,6 +188,7 @@ class PointerFlow {
   llvm::DenseMap<const llvm::Function*, Carrier> returned_;
   llvm::DenseMap<const llvm::Function*, ClassId> variadic_areas_;
   llvm::DenseMap<const llvm::CallBase*, ClassId> allocated_;
+  std::vector<ClassId> steps_back_;                   // where constant steps back start
   std::vector<const llvm::Function*> address_taken_;  // in the order found
   std::deque<IndirectCall> indirect_calls_;  // a deque: binding adds more while we hold pointers to some
   llvm::DenseSet<const llvm::Function*> called_from_outside_;

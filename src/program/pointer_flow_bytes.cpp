@@ -113,6 +113,7 @@ struct Pieces {
   std::vector<std::pair<int64_t, int64_t>> ranges;  // of the source: [begin, end)
   const llvm::Value* to = nullptr;
   const llvm::Value* from = nullptr;
+  int64_t at = 0;  // of these two
 };
 
 bool cover_a_pointer(Pieces& pieces) {
@@ -137,7 +138,7 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
     if (is_marked_number(store) || is_marked_number(load)) return;
     const llvm::Value* to = store.getPointerOperand();
     const llvm::Value* from = load.getPointerOperand();
-    if (!at_constant_offset(to) && !at_constant_offset(from)) return copy_contents(target(to), target(from));
+    if (!at_constant_offset(to) && !at_constant_offset(from)) return graph_.copy(target(to), target(from));
     const Position target_position = position_of(to, layout);
     const Position source_position = position_of(from, layout);
     Pieces& pieces =
@@ -146,6 +147,7 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
     pieces.ranges.emplace_back(source_position.offset, source_position.offset + size);
     pieces.to = to;
     pieces.from = from;
+    pieces.at = source_position.offset;
   };
 
   const auto visit_narrow_store = [&](const llvm::StoreInst& store) {
@@ -171,7 +173,9 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
     }
   }
   for (auto& [group, pieces] : groups) {
-    if (cover_a_pointer(pieces)) copy_contents(target(pieces.to), target(pieces.from));
+    if (!cover_a_pointer(pieces)) continue;
+    const int64_t begin = pieces.ranges.front().first - pieces.at;
+    graph_.copy(graph_.displaced(target(pieces.to), begin), graph_.displaced(target(pieces.from), begin));
   }
 }
 

@@ -52,15 +52,21 @@ PointerFlow::Actual PointerFlow::actual(const llvm::CallBase& call, unsigned arg
 
 void PointerFlow::pass(const llvm::Argument& parameter, const Actual& actual) {
   if (actual.value.empty()) return;
-  if (!parameter.hasByValAttr() && !actual.by_value) return assign(carrier(&parameter), actual.value);
+  if (!parameter.hasByValAttr() && !actual.by_value) {
+    if (actual.value.carry != Carry::pointer || !reads_.only_read(parameter))
+      return assign(carrier(&parameter), actual.value);
+    // It stands for an object of its own, with the contents of all that it is given to look at.
+    graph_.copy(target(&parameter), actual.value.target);
+    return graph_.lend(actual.value.target, target(&parameter));
+  }
   graph_.add_object(target(&parameter), kStack);  // the copy
-  copy_contents(target(&parameter), actual.value.target);
+  graph_.copy(target(&parameter), actual.value.target);
 }
 
 void PointerFlow::pass_variadic(const llvm::Function& callee, const Actual& actual) {
   if (actual.value.empty()) return;
   if (actual.by_value) {
-    copy_contents(variadic_area(callee), actual.value.target);
+    graph_.copy(variadic_area(callee), actual.value.target);
   } else {
     store(actual.value, variadic_area(callee), false);
   }
@@ -78,7 +84,9 @@ PointerFlow::Carrier PointerFlow::returned(const llvm::Function& function) {
 ClassId PointerFlow::variadic_area(const llvm::Function& function) {
   const auto known = variadic_areas_.find(&function);
   if (known != variadic_areas_.end()) return known->second;
-  return variadic_areas_[&function] = graph_.make(kStack);
+  const ClassId made = graph_.make(kStack);
+  graph_.fold_whole(made);
+  return variadic_areas_[&function] = made;
 }
 
 // A function whose result is a new object each time (malloc's wrappers) has one object per call, with contents
@@ -97,7 +105,7 @@ void PointerFlow::call_inside(const llvm::CallBase& call, const llvm::Function& 
   if (call.getType()->isPointerTy() && result.carry == Carry::pointer && callee.returnDoesNotAlias()) {
     const ClassId object = allocated(call);
     join_contents(object, result.target);
-    graph_.escape_together(object, result.target);
+    graph_.lend(object, result.target);
     return;
   }
   assign(carrier(&call), result);

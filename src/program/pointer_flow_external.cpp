@@ -81,6 +81,7 @@ bool PointerFlow::call_runtime(const llvm::CallBase& call, const llvm::Function&
       assign(carrier(&call), as_pointer(errno_));
       return true;
     case Runtime::same_object:
+      graph_.fold_whole(argument(0).target);  // a base, or what is derived from it
       assign(carrier(&call), argument(0));
       return true;
     case Runtime::no_pointers:
@@ -92,7 +93,7 @@ bool PointerFlow::call_runtime(const llvm::CallBase& call, const llvm::Function&
 void PointerFlow::leak(const Actual& actual) {
   if (actual.value.empty()) return;
   if (actual.by_value) {
-    copy_contents(foreign_, actual.value.target);
+    graph_.copy(foreign_, actual.value.target);
   } else {
     assign(foreign(), actual.value);
   }
@@ -184,8 +185,9 @@ void PointerFlow::apply_result(const llvm::CallBase& call, const Effects& effect
   const Carry carry = carry_of(call.getType());
   if (carry == Carry::nothing) return;
   if (effects.returns == Effects::Returns::argument) {
-    return assign(carrier(&call),
-                  carrier(call.getArgOperand(static_cast<unsigned>(effects.returned_argument))));
+    const Carrier given = carrier(call.getArgOperand(static_cast<unsigned>(effects.returned_argument)));
+    graph_.fold(given.target);  // it may lead further in
+    return assign(carrier(&call), given);
   }
   if (effects.returns == Effects::Returns::library) return assign(carrier(&call), foreign());
   switch (effects.allocation) {
@@ -247,23 +249,24 @@ void PointerFlow::apply_memory(const llvm::CallBase& call, const Effects& effect
     llvm::SmallVector<ClassId, 4> found;
     for (const unsigned i : arguments_at(call, effect.place)) {
       const ClassId object = target(call.getArgOperand(i));
+      if (effect.extent.kind == Extent::Kind::iovec) graph_.fold(object);  // all of an array
       found.push_back(effect.extent.kind == Extent::Kind::iovec ? graph_.contents(object) : object);
     }
     return found;
   };
-  const ClassId moved = graph_.make();  // an imaginary object between the two
+  const ClassId moved = somewhere();  // an imaginary object between the two
   for (const MemoryEffect& effect : effects.memory) {
     if (!effect.reads || !may_hold_pointers(effect)) continue;
     for (const ClassId object : objects_at(effect)) {
-      copy_contents(moved, object);
-      if (!effects.pure) copy_contents(outside_, object);
+      graph_.copy(moved, object);
+      if (!effects.pure) graph_.copy(outside_, object);
     }
   }
   for (const MemoryEffect& effect : effects.memory) {
     if (!effect.writes || !may_hold_pointers(effect)) continue;
     for (const ClassId object : objects_at(effect)) {
-      copy_contents(object, moved);
-      if (effects.input) copy_contents(object, outside_);
+      graph_.copy(object, moved);
+      if (effects.input) graph_.copy(object, outside_);
     }
   }
 }
@@ -277,6 +280,7 @@ void PointerFlow::apply_yields(const llvm::CallBase& call, const Effects& effect
           graph_.add_object(graph_.contents(object), kHeap);
           break;
         case YieldedPointer::Kind::argument:
+          graph_.fold(target(call.getArgOperand(static_cast<unsigned>(yielded.argument))));
           store(carrier(call.getArgOperand(static_cast<unsigned>(yielded.argument))), object, false);
           break;
         case YieldedPointer::Kind::library:
@@ -294,7 +298,7 @@ void PointerFlow::apply_callbacks(const llvm::CallBase& call, const Effects& eff
   const bool on_array = effects.pure || std::ranges::any_of(effects.memory, [](const MemoryEffect& effect) {
                           return effect.extent.kind == Extent::Kind::product;
                         });
-  const Carrier given = as_pointer(graph_.make());
+  const Carrier given = as_pointer(somewhere());
   if (!on_array) assign(given, foreign());
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     if (std::ranges::find(effects.calls, static_cast<int>(i)) == effects.calls.end()) {

@@ -1,6 +1,8 @@
 // What each instruction does with the pointers it is given.
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "program/pointer_flow.h"
 #include "program/type_marks.h"
@@ -8,6 +10,8 @@
 namespace heddle {
 
 using namespace object_kind;
+
+static constexpr int64_t kWord = 8;  // bytes of a pointer
 
 void PointerFlow::visit_function(const llvm::Function& function) {
   for (const llvm::Argument& argument : function.args()) {
@@ -32,7 +36,7 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
     case llvm::Instruction::AtomicCmpXchg: {
       const auto& exchange = llvm::cast<llvm::AtomicCmpXchgInst>(instruction);
       visit_store(exchange, exchange.getNewValOperand(), exchange.getPointerOperand());
-      return visit_load(instruction, exchange.getPointerOperand());
+      return load(carrier(&instruction), target(exchange.getPointerOperand()), false);
     }
     case llvm::Instruction::AtomicRMW:
       return visit_update(llvm::cast<llvm::AtomicRMWInst>(instruction));
@@ -75,18 +79,40 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
   }
 }
 
+// Of what is longer than a pointer any word may be one.
+void PointerFlow::each_word(ClassId object, llvm::Type* type, llvm::function_ref<void(ClassId)> visit) {
+  constexpr uint64_t kMany = 128;
+  const llvm::TypeSize size = module_.getDataLayout().getTypeStoreSize(type);
+  if (size.isScalable() || size.getFixedValue() > kMany) {
+    graph_.fold(object);
+    return visit(object);
+  }
+  visit(object);
+  for (int64_t at = kWord; at < static_cast<int64_t>(size.getFixedValue()); at += kWord)
+    visit(graph_.displaced(object, at));
+}
+
 void PointerFlow::visit_load(const llvm::Instruction& result, const llvm::Value* pointer) {
-  if (carry_of(result.getType()) == Carry::pointer) return define(result, graph_.contents(target(pointer)));
-  load(carrier(&result), target(pointer), is_marked_number(result));
+  if (result.getType()->isPointerTy()) return define(result, graph_.contents(target(pointer)));
+  if (carry_of(result.getType()) == Carry::nothing) return;
+  each_word(target(pointer), result.getType(),
+            [&](ClassId word) { load(carrier(&result), word, is_marked_number(result)); });
 }
 
 void PointerFlow::visit_store(const llvm::Instruction& instruction, const llvm::Value* value,
                               const llvm::Value* pointer) {
-  store(carrier(value), target(pointer), is_marked_number(instruction));
+  if (carrier(value).empty()) return;
+  each_word(target(pointer), value->getType(),
+            [&](ClassId word) { store(carrier(value), word, is_marked_number(instruction)); });
 }
 
 void PointerFlow::visit_update(const llvm::AtomicRMWInst& update) {
   visit_load(update, update.getPointerOperand());
+  if (update.getOperation() != llvm::AtomicRMWInst::Xchg && carry_of(update.getType()) != Carry::nothing) {
+    const ClassId moved = somewhere();  // what is there leads elsewhere in its object
+    for (const Held held : {Held::as_pointer, Held::as_number})
+      graph_.flow(graph_.contents(target(update.getPointerOperand()), held), moved);
+  }
   switch (update.getOperation()) {
     case llvm::AtomicRMWInst::Sub:  // the operand is a distance
     case llvm::AtomicRMWInst::FAdd:
@@ -100,8 +126,50 @@ void PointerFlow::visit_update(const llvm::AtomicRMWInst& update) {
 // The base carries, the indices are numbers; unless the base is null and the "index" is the address.
 void PointerFlow::visit_address(const llvm::GetElementPtrInst& address) {
   const ClassId base = target(address.getPointerOperand());
-  if (base != kNothing) return define(address, base);
+  if (base != kNothing) return define(address, stepped(base, llvm::cast<llvm::GEPOperator>(address)));
   for (const llvm::Use& index : address.indices()) assign(address, index.get());
+  graph_.fold_whole(target(&address));
+}
+
+// An index that leads back, as far as can be seen: a negated one, or a distance out of the table of a class.
+static bool leads_back(const llvm::Value& index) {
+  if (llvm::PatternMatch::match(&index, llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value()))) return true;
+  if (const auto* cast = llvm::dyn_cast<llvm::SExtInst>(&index)) return leads_back(*cast->getOperand(0));
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(&index);
+  return load != nullptr && llvm::isa<llvm::LoadInst>(load->getPointerOperand()->stripInBoundsOffsets());
+}
+
+static bool may_lead_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout) {
+  const bool of_bytes = step.getSourceElementType()->isIntegerTy(8);
+  return llvm::any_of(step.indices(), [&](const llvm::Use& index) {
+    return of_bytes ? leads_back(*index) : !llvm::isKnownNonNegative(index, llvm::SimplifyQuery(layout));
+  });
+}
+
+ClassId PointerFlow::stepped(ClassId from, const llvm::GEPOperator& step) {
+  const llvm::DataLayout& layout = module_.getDataLayout();
+  llvm::APInt distance(layout.getIndexTypeSizeInBits(step.getType()), 0);
+  if (step.getType()->isVectorTy() || !step.accumulateConstantOffset(layout, distance)) {
+    if (step.getType()->isVectorTy() || may_lead_back(step, layout))
+      graph_.fold_whole(from);
+    else
+      graph_.fold(from);
+    return from;
+  }
+  if (distance.isNegative()) {
+    // One step, with the index before it.
+    const auto* before = llvm::dyn_cast<llvm::GEPOperator>(step.getPointerOperand());
+    if (before != nullptr && !before->hasAllConstantIndices()) return from;
+    // Bytes and the like are walked through backwards from where a walk forward, or a variable index, ended.
+    if (distance.sle(-kWord)) steps_back_.push_back(from);
+  }
+  return graph_.displaced(from, distance.getSExtValue());
+}
+
+// From a place that was reached by steps of any size one may come anywhere by steps back.
+void PointerFlow::fold_steps_back() {
+  for (const ClassId from : steps_back_)
+    if (graph_.is_folded(from)) graph_.fold_whole(from);
 }
 
 static bool is_difference(const llvm::BinaryOperator& operation) {
@@ -145,13 +213,16 @@ void PointerFlow::visit_arithmetic(const llvm::BinaryOperator& operation) {
 
 void PointerFlow::visit_intrinsic(const llvm::IntrinsicInst& call) {
   if (const auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) {
-    return copy_contents(target(transfer->getRawDest()), target(transfer->getRawSource()));
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(transfer->getLength());
+    return graph_.copy(target(transfer->getRawDest()), target(transfer->getRawSource()),
+                       length == nullptr ? PointsToGraph::kToTheEnd : length->getZExtValue());
   }
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::vastart:
+      graph_.fold(target(call.getArgOperand(0)));
       return graph_.join(graph_.contents(target(call.getArgOperand(0))), variadic_area(*call.getFunction()));
     case llvm::Intrinsic::vacopy:
-      return copy_contents(target(call.getArgOperand(0)), target(call.getArgOperand(1)));
+      return graph_.copy(target(call.getArgOperand(0)), target(call.getArgOperand(1)));
     case llvm::Intrinsic::masked_load:
     case llvm::Intrinsic::masked_gather:
       assign(call, call.getArgOperand(call.arg_size() - 1));  // lanes that are not loaded
@@ -175,13 +246,26 @@ void PointerFlow::visit_intrinsic(const llvm::IntrinsicInst& call) {
   }
 }
 
-// Arithmetic, annotations, casts in disguise: what goes in may come out. Those that touch memory
-// (processor-specific loads and stores) may also move between their arguments and the memory these point to.
+static bool gives_its_argument(llvm::Intrinsic::ID id) {
+  return id == llvm::Intrinsic::launder_invariant_group || id == llvm::Intrinsic::strip_invariant_group ||
+         id == llvm::Intrinsic::threadlocal_address || id == llvm::Intrinsic::expect ||
+         id == llvm::Intrinsic::ssa_copy || id == llvm::Intrinsic::ptr_annotation;
+}
+
+// Arithmetic, annotations, casts in disguise: what goes in may come out, with another distance. Those that
+// touch memory (processor-specific loads and stores) may also move between their arguments and the memory these
+// point to.
 void PointerFlow::visit_other_intrinsic(const llvm::IntrinsicInst& call) {
   const bool touches_memory =
       call.getCalledFunction()->getName().starts_with("llvm.x86.") && call.mayReadOrWriteMemory();
   if (!touches_memory && carry_of(call.getType()) == Carry::nothing) return;
   for (const llvm::Use& argument : call.args()) {
+    const Carrier given = carrier(argument.get());
+    if (!given.empty() && !gives_its_argument(call.getIntrinsicID())) {
+      const ClassId moved = somewhere();
+      graph_.flow(given.target, moved);
+      graph_.flow(given.numbers, moved);
+    }
     assign(call, argument.get());
     if (!touches_memory || !argument->getType()->isPtrOrPtrVectorTy()) continue;
     visit_load(call, argument.get());

@@ -14,7 +14,7 @@ namespace {
 
 using namespace object_kind;
 
-// The classes that something late writes to.
+// The regions that something late writes to.
 class LateWrites {
  public:
   LateWrites(const EffectsTable& effects, const EarlyCode& early, PointerFlow& flow)
@@ -37,11 +37,11 @@ class LateWrites {
     }
   }
 
-  bool contains(ClassId id) const { return classes_.contains(flow_.graph().find(id).value); }
+  bool contains(ClassId id) const { return classes_.contains(flow_.graph().region(id).value); }
 
  private:
   void add_class(const llvm::Value* pointer) {
-    classes_.insert(flow_.graph().find(flow_.target(pointer)).value);
+    classes_.insert(flow_.graph().region(flow_.target(pointer)).value);
   }
 
   void add(const llvm::CallBase& call) {
@@ -74,13 +74,12 @@ class LateWrites {
   }
 
   void add_reachable(const llvm::Value* pointer) {
-    llvm::SmallVector<ClassId, 4> passed;
-    for (ClassId at = flow_.target(pointer); at != PointsToGraph::kNothing;
-         at = flow_.graph().known_contents(at)) {
-      at = flow_.graph().find(at);
-      if (llvm::is_contained(passed, at)) return;
-      passed.push_back(at);
-      classes_.insert(at.value);
+    llvm::SmallVector<ClassId, 8> todo{flow_.graph().find(flow_.target(pointer))};
+    while (!todo.empty()) {
+      const ClassId at = todo.pop_back_val();
+      if (at == PointsToGraph::kNothing || !followed_.insert(at.value).second) continue;
+      classes_.insert(flow_.graph().region(at).value);
+      llvm::append_range(todo, flow_.graph().all_contents(at));
     }
   }
 
@@ -88,6 +87,7 @@ class LateWrites {
   const EarlyCode& early_;
   PointerFlow& flow_;
   llvm::DenseSet<uint32_t> classes_;
+  llvm::DenseSet<uint32_t> followed_;  // to all that they lead to
 };
 
 }  // namespace

@@ -48,10 +48,11 @@ class Judge {
   }
 
   void judge(Access& access) {
-    access.memory = flow_.graph().find(flow_.target(access.pointer)).value;
+    access.memory = flow_.graph().region(flow_.target(access.pointer)).value;
     access.sharing = verdict(access);
-    access.lent = access.sharing != Sharing::shared && access.sharing != Sharing::unreachable_code &&
-                  judge_class(access) == Sharing::shared;
+    access.lent =
+        access.sharing != Sharing::shared && access.sharing != Sharing::unreachable_code &&
+        (judge_class(access) == Sharing::shared || flow_.graph().region_escaped(flow_.target(access.pointer)));
   }
 
  private:
@@ -117,13 +118,12 @@ class Judge {
   }
 
   bool leads_to_shared(ClassId from) {
-    llvm::SmallVector<ClassId, 4> passed;
-    while (from != PointsToGraph::kNothing) {
-      from = flow_.graph().find(from);
-      if (flow_.graph().escaped(from)) return true;
-      if (llvm::is_contained(passed, from)) return false;
-      passed.push_back(from);
-      from = flow_.graph().known_contents(from);
+    llvm::SmallVector<ClassId, 8> todo{flow_.graph().find(from)};
+    llvm::DenseSet<uint32_t> passed;
+    while (!todo.empty()) {
+      const ClassId at = todo.pop_back_val();
+      if (flow_.graph().escaped(at)) return true;
+      if (passed.insert(at.value).second) llvm::append_range(todo, flow_.graph().all_contents(at));
     }
     return false;
   }
@@ -148,8 +148,8 @@ void append_argument_accesses(const llvm::CallBase& call, const EffectsTable& ef
 
 void find_passed_memory(const llvm::Function& function, PointerFlow& flow, SharingResult& out) {
   for (const llvm::Argument& argument : function.args())
-    if (argument.hasByValAttr()) out.by_value[&argument] = flow.graph().find(flow.target(&argument)).value;
-  if (function.isVarArg()) out.variadic[&function] = flow.graph().find(flow.variadic_area(function)).value;
+    if (argument.hasByValAttr()) out.by_value[&argument] = flow.graph().region(flow.target(&argument)).value;
+  if (function.isVarArg()) out.variadic[&function] = flow.graph().region(flow.variadic_area(function)).value;
 }
 
 }  // namespace

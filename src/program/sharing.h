@@ -8,7 +8,7 @@
 //
 // Cost: nearly linear, about a million instructions per second. Assumptions: on top of pointer_flow.h.
 // Precision: a function called with shared and with private objects makes the latter's class shared (one class
-// for both), unless the object's address provably stays in its own function.
+// for both), unless it only reads them, or the object's address provably stays in its own function.
 // Oracle: test/model/sharing_oracle runs random programs and looks for private accesses that meet.
 #pragma once
 

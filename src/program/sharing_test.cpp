@@ -320,8 +320,8 @@ TEST(Sharing, UnrolledCopyOfWholePointer) {
   EXPECT_EQ(verdicts(R"(define void @f() {
     %a = alloca i32
     %s = alloca [2 x ptr]
-    store ptr %a, ptr %s
     %f0 = getelementptr i8, ptr %s, i64 8
+    store ptr %a, ptr %f0
     %f4 = getelementptr i8, ptr %s, i64 12
     %x = load i32, ptr %f0
     %y = load i32, ptr %f4
@@ -332,6 +332,88 @@ TEST(Sharing, UnrolledCopyOfWholePointer) {
     ret void
   })"),
             "KKKSSS");
+}
+
+// As std::string with its short text inside. What is copied is text.
+TEST(Sharing, ObjectThatHoldsItsOwnAddress) {
+  EXPECT_EQ(verdicts(R"(define void @f(i64 %n) {
+    %s = alloca { ptr, i64, [16 x i8] }
+    %text = getelementptr i8, ptr %s, i64 16
+    store ptr %text, ptr %s
+    %p = load ptr, ptr %s
+    call void @llvm.memcpy.p0.p0.i64(ptr @global, ptr %p, i64 %n, i1 false)
+    ret void
+  })"),
+            "KKKS");
+}
+
+TEST(Sharing, ObjectThatIsCopiedWithItsOwnAddress) {
+  EXPECT_EQ(verdicts(R"(define void @f(i64 %n) {
+    %s = alloca { ptr, i64, [16 x i8] }
+    %text = getelementptr i8, ptr %s, i64 16
+    store ptr %text, ptr %s
+    call void @llvm.memcpy.p0.p0.i64(ptr @global, ptr %s, i64 %n, i1 false)
+    ret void
+  })"),
+            "SSS");
+}
+
+// The array is walked through from its end, which is a constant.
+TEST(Sharing, PointersReadBackwards) {
+  EXPECT_EQ(verdicts(R"(define void @f(i1 %c) {
+  entry:
+    %a = alloca i32
+    %s = alloca [4 x ptr]
+    %third = getelementptr i8, ptr %s, i64 8
+    store ptr %a, ptr %third
+    %end = getelementptr i8, ptr %s, i64 32
+    br label %loop
+  loop:
+    %p = phi ptr [ %end, %entry ], [ %q, %loop ]
+    %q = getelementptr i8, ptr %p, i64 -8
+    %x = load ptr, ptr %q
+    store ptr %x, ptr @global
+    br i1 %c, label %loop, label %done
+  done:
+    store i32 1, ptr %a
+    ret void
+  })"),
+            "KKSS");
+}
+
+TEST(Sharing, FunctionThatOnlyLooks) {
+  EXPECT_EQ(verdicts(R"(define i32 @f(ptr %p) {
+    %x = load i32, ptr %p
+    ret i32 %x
+  }
+  define void @g() {
+    %a = alloca i32
+    %s = alloca ptr
+    store ptr %a, ptr %s
+    %p = load ptr, ptr %s
+    store i32 1, ptr %p
+    %x = call i32 @f(ptr %p)
+    %y = call i32 @f(ptr @global)
+    ret void
+  })"),
+            "SKKK");
+}
+
+TEST(Sharing, FunctionThatHandsOnWhatItLooksAt) {
+  EXPECT_EQ(verdicts(R"(define void @f(ptr %p) {
+    %x = load ptr, ptr %p
+    store ptr %x, ptr @global
+    ret void
+  }
+  define void @g() {
+    %a = alloca i32
+    %s = alloca ptr
+    store ptr %a, ptr %s
+    call void @f(ptr %s)
+    store i32 1, ptr %a
+    ret void
+  })"),
+            "KSKS");
 }
 
 TEST(Sharing, SerialisedPointer) {
