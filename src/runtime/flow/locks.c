@@ -18,8 +18,10 @@
 #define LOOKS 4
 static struct rt_fl_lock locks[LOCKS];
 
+/* Where there are no words a lock's events are in no order. */
 static struct rt_fl_lock* find(const void* object, bool make) {
   const uint64_t at = (uint64_t)(uintptr_t)object;
+  if (!has_shadow(at)) return NULL;
   const uint64_t first = at * 0x9e3779b97f4a7c15ull >> 52;
   for (uint64_t i = first; i < first + LOOKS; ++i) {
     struct rt_fl_lock* const lock = &locks[i % LOCKS];
