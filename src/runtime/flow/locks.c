@@ -78,10 +78,15 @@ void rt_fl_begin_hold(const void* object) {
       return;
     }
   if (local->hold_count == FL_HOLDS || LOAD(&lock->broken)) return;
-  local->holds[local->hold_count++] = (struct rt_fl_hold){.lock = lock, .depth = 1};
   STORE(&heddle_flow_self->held, held_word(lock));
-  const uint32_t before = __atomic_exchange_n(&lock->holder, local->slot + 1, __ATOMIC_SEQ_CST); /* the fence */
-  if (before != 0 && before != local->slot + 1) break_lock(lock, before - 1);
+  uint32_t holder = 0;
+  if (!__atomic_compare_exchange_n(&lock->holder, &holder, local->slot + 1, false, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_SEQ_CST)) { /* the other one is who accesses by it, until it ends */
+    STORE(&heddle_flow_self->held, ~0ull);
+    break_lock(lock, holder - 1);
+    return;
+  }
+  local->holds[local->hold_count++] = (struct rt_fl_hold){.lock = lock, .depth = 1};
   if (LOAD(&lock->broken)) STORE(&heddle_flow_self->held, ~0ull);
 }
 
