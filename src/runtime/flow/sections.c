@@ -23,8 +23,9 @@ static uint64_t owned_word(void) {
   return HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, rt_fl_local->slot, 0, 0);
 }
 
+/* Locks that a library takes inside an event have no events: what they guard is that event's. */
 static bool is_recorded(void) {
-  return rt_fl_active() && rt_fl.sequences && rt_fl.mode == FL_RECORD;
+  return rt_fl_active() && rt_fl.sequences && rt_fl.mode == FL_RECORD && !rt_fl_local->open;
 }
 
 void rt_fl_begin_section(const void* lock) {
@@ -188,7 +189,7 @@ bool rt_fl_settle(uint64_t begin, uint64_t end) {
 #define LARGE 16384
 void rt_fl_settle_block(const void* block, uint64_t size) {
   const uint64_t begin = (uint64_t)(uintptr_t)block;
-  if (!is_recorded() || rt_fl_local->open || is_alone()) return;
+  if (!is_recorded() || is_alone()) return;
   const uint64_t wanted = in_section() && size < LARGE ? guard_of(rt_fl_local) : owned_word();
   if (!is_like(LOAD(word_of(begin)), wanted))
     settle_as(wanted, begin, begin + size); /* they are mostly alike */
