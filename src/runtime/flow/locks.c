@@ -70,7 +70,7 @@ static void break_lock(struct rt_fl_lock* lock, uint32_t holder) {
 
 void rt_fl_begin_hold(const void* object) {
   struct rt_fl_local* const local = rt_fl_local;
-  struct rt_fl_lock* const lock = find(object, true);
+  struct rt_fl_lock* const lock = rt_fl.locks ? find(object, true) : NULL; /* this is O2 too */
   if (lock == NULL) return;
   for (uint32_t i = 0; i < local->hold_count; ++i)
     if (local->holds[i].lock == lock) {
