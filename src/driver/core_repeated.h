@@ -33,7 +33,8 @@ class RepeatedTries {
   bool same_between(size_t one, size_t other, const Try& of) const;
 
   const std::vector<heddle_event>& events_;
-  std::deque<Try> tries_;
+  std::deque<Try> tries_;  // not all of a long search
+  size_t kept_ = 0;        // events of these
 };
 
 }  // namespace heddle
