@@ -13,9 +13,9 @@
 // next in the order of the run, those of conflicting events first: of these there are far fewer than points for
 // preemptions, so a core that misleads costs little more than none. The first tries of the baseline are made as
 // soon as it would have made them itself, without those that change nothing (core_baseline.h): where it needs
-// few, the search does not need more. No try gives a run that another one gave (core_repeated.h). When all is
-// tried, all pairs of points of the run follow in the order of the baseline, then runs by the strategies of
-// hunt.
+// few, the search needs no more, as far as the passing run foretells what changes nothing. No try gives a run
+// that another one gave (core_repeated.h). When all is tried, all pairs of points of the run follow in the
+// order of the baseline, then runs by the strategies of hunt.
 //
 // With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
 // stays the same.
