@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <queue>
@@ -9,8 +10,10 @@
 #include <utility>
 
 #include "abi/sync_kind.h"
+#include "driver/core_baseline.h"
 #include "driver/core_candidates.h"
 #include "driver/core_earlier.h"
+#include "driver/core_repeated.h"
 #include "driver/core_slice.h"
 #include "driver/hunt.h"
 #include "driver/locks_of_run.h"
@@ -55,8 +58,14 @@ class Search {
     in_order_ = options_.order == CoreOrder::chess;
     if (!in_order_) {
       HEDDLE_TRY(repeat_passing_run());
+      const Execution& run = passing_execution();
+      unpreempted_ = base_of(run, nullptr, 0);
+      conflicts_.emplace(run.kept_events, run.created, run.pending_events);
+      const std::vector<BaselineTry> first = first_of_baseline(*conflicts_, kKeptUpWith);
+      ahead_.assign(first.begin(), first.end());
+      given_.emplace(run.kept_events);
       HEDDLE_TRY(try_positions());
-      by_position_ = result_.tries;
+      apart_ = result_.tries;
       HEDDLE_TRY(search());
       in_order_ = true;
       tried_.clear();  // who goes on behind a preemption is another now
@@ -135,7 +144,7 @@ class Search {
       const uint64_t in_order = base->preemptions * kNextDepth + base->number * kNextRun + candidate;
       open.push({in_order_ ? in_order : base->weight * own, number++, base, candidate});
     };
-    const Base passing = base_of(passing_execution(), nullptr, 0);
+    const Base passing = in_order_ ? base_of(passing_execution(), nullptr, 0) : unpreempted_;
     add(passing, 0);
     Base baseline;
     size_t next_of_baseline = 0, guided = 0;
@@ -143,6 +152,8 @@ class Search {
       const Entry entry = open.top();
       open.pop();
       add(entry.base, entry.candidate + 1);
+      if (!in_order_) HEDDLE_TRY(keep_up());
+      if (ended_) break;
       if (pool_ != nullptr) prepare(*entry.base, entry.candidate, open.empty() ? nullptr : open.top().base);
       const Base run = HEDDLE_TRY(perform(*entry.base, entry.candidate));
       if (run != nullptr) add(run, 0);
@@ -154,9 +165,9 @@ class Search {
                                                     .is_earlier = true}),
             0);
       }
-      if (!in_order_ && !ended_ && result_.tries >= by_position_ + kBeforeHeld) HEDDLE_TRY(try_held());
+      if (!in_order_ && !ended_ && result_.tries >= apart_ + kBeforeHeld) HEDDLE_TRY(try_held());
       // What the core tells may mislead: after a while every third try is the next in the order of the run.
-      if (in_order_ || ended_ || result_.tries < kAlone + by_position_ || ++guided % kGuided != 0) continue;
+      if (in_order_ || ended_ || result_.tries < kAlone + apart_ || ++guided % kGuided != 0) continue;
       if (baseline == nullptr) baseline = baseline_of_passing(*passing);
       for (const uint64_t tries = result_.tries;
            result_.tries == tries && !ended_ && next_of_baseline < baseline->candidates.size();) {
@@ -167,6 +178,37 @@ class Search {
       }
     }
     return {};
+  }
+
+  // What the baseline would have tried by now, where that changes anything and was not tried: so the baseline
+  // does not find anything before, as long as it has made few tries.
+  Result<void> keep_up() {
+    std::erase_if(ahead_, [&](const BaselineTry& of) { return given_->find(preemption(of)) != nullptr; });
+    while (!ended_ && is_behind()) {
+      const CoreCandidate made = preemption(ahead_.front());
+      ahead_.pop_front();
+      const auto prefix = cut(*unpreempted_, made.event, unpreempted_->threads[made.next], StepKind::run);
+      if (!prefix) continue;
+      const std::optional<Execution> done = HEDDLE_TRY(execute(plan_of(&*prefix, Lenience::never)));
+      if (!done) continue;
+      ++apart_;
+      given_->add(made, done->kept_events);
+    }
+    return {};
+  }
+
+  // Whether another try of what the core says would leave too few for these. The first one is not theirs.
+  bool is_behind() const {
+    for (size_t i = 0; result_.tries != 0 && i < ahead_.size(); ++i)
+      if (result_.tries + 1 + (i + 1) >= ahead_[i].number) return true;
+    return false;
+  }
+
+  CoreCandidate preemption(const BaselineTry& of) const {
+    return {.event = of.event,
+            .thread = passing_execution().kept_events[of.event].thread,
+            .next = of.next,
+            .weight = UINT64_MAX};  // nothing was looked for behind it
   }
 
   // All points of the passing run in its order, but those first that change the order of conflicting events:
@@ -198,6 +240,7 @@ class Search {
       if (number >= of.candidates.size() || !pool_->has_room() || pool_->knows({of.id, number})) return;
       const CoreCandidate& wanted = of.candidates[number];
       if (of.preemptions == 0 && tried_.contains({wanted.event, wanted.next})) return;
+      if (is_needless(of, wanted)) return;
       if (std::optional<Schedule> prefix = cut(of, wanted.event, of.threads[wanted.next], StepKind::run))
         pool_->prepare({of.id, number}, *std::move(prefix), plan_of(nullptr, wanted));
     };
@@ -367,8 +410,8 @@ class Search {
   // The run that a preemption gives; null when nothing came of it.
   Result<Base> perform(const BaseRun& base, size_t number) {
     const CoreCandidate& candidate = base.candidates[number];
-    // What was tried as the baseline's next counts once; its run is needed nevertheless.
-    const bool again = base.preemptions == 0 && !tried_.insert({candidate.event, candidate.next}).second;
+    if (is_needless(base, candidate)) return Base();
+    const bool again = is_again(base, candidate);
     for (const uint32_t next : instead_of(base, candidate)) {
       if (next != candidate.next && base.preemptions == 0 && !tried_.insert({candidate.event, next}).second)
         continue;
@@ -380,7 +423,12 @@ class Search {
         std::optional<Execution> done = HEDDLE_TRY(execute(
             plan_of(&*prefix, candidate), first ? std::optional(TryPool::Key{base.id, number}) : std::nullopt));
         if (done) result_.prefix_events += std::min<uint64_t>(candidate.event, done->events);
-        if (done && again) --result_.tries;
+        if (done && again && !ended_) --result_.tries;
+        if (done && !in_order_ && !again && base.preemptions == 0 && kind == StepKind::run) {
+          CoreCandidate made = candidate;
+          made.next = next;
+          given_->add(made, done->kept_events);
+        }
         if (done && !in_order_ && first && base.preemptions == 0 && !base.is_earlier)
           look_for_earlier(candidate, *done);
         if (done) return ended_ || !is_usable(*done) ? Base() : base_of(*done, &base, number);
@@ -389,6 +437,29 @@ class Search {
       }
     }
     return Base();
+  }
+
+  // A single preemption that changes nothing (unless the time of a wait may end there), or gives a run that
+  // another one gave, which was as likely.
+  bool is_needless(const BaseRun& base, const CoreCandidate& candidate) {
+    if (in_order_ || base.preemptions != 0) return false;
+    if (candidate.awaited == 0 && !has_timed_waits() &&
+        !conflicts_->matters_at(candidate.event, candidate.next))
+      return true;
+    const RepeatedTries::Try* same = given_->find(candidate);
+    return same != nullptr && same->made.weight <= candidate.weight;
+  }
+
+  // Its run was given already, and counted; it is needed nevertheless.
+  bool is_again(const BaseRun& base, const CoreCandidate& candidate) {
+    if (base.preemptions != 0) return false;
+    bool again = !tried_.insert({candidate.event, candidate.next}).second;
+    if (in_order_) return again;
+    if (RepeatedTries::Try* same = given_->find(candidate)) {
+      same->made.weight = candidate.weight;
+      again = true;
+    }
+    return again;
   }
 
   // The same preemption earlier, where this one could not have what it was made for.
@@ -537,8 +608,9 @@ class Search {
              stopped_first ? std::array{midway, over} : std::array{over, midway})
           for (const uint32_t thread : part) turns.emplace_back(thread, events_of(thread));
         if (failing != 0) turns.emplace_back(failing, std::max(events_of(failing), first + 1) - first);
-        if (ended_ || !tried.insert(turns).second) continue;
-        HEDDLE_TRY(try_turns(turns));
+        if (!tried.insert(turns).second) continue;
+        HEDDLE_TRY(keep_up());
+        if (!ended_) HEDDLE_TRY(try_turns(turns));
       }
     return {};
   }
@@ -596,6 +668,9 @@ class Search {
   static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint64_t kBeforeHeld = 2, kAlone = 6, kGuided = 2, kBaselineWeight = 64, kMoreTries = 20;
   static constexpr uint64_t kLeastByChance = 1000;
+  // Where nearly every schedule fails the baseline is done that soon; elsewhere these are three tries more at
+  // most, since the first one is not theirs.
+  static constexpr uint64_t kKeptUpWith = 4;
   static constexpr size_t kMostOfRun = 2000;  // candidates of a run that a preemption gave
 
   const CoreCase& core_;
@@ -611,10 +686,14 @@ class Search {
   std::vector<CriticalVariable> critical_;       // with the addresses that they have there
   bool in_order_ = false;                        // the present phase: in the order of the run, or by weight
   std::set<std::pair<size_t, uint32_t>> tried_;  // alone
+  Base unpreempted_;                             // the passing run, with what the core says of it
+  std::optional<RunConflicts> conflicts_;        // of the passing run
+  std::optional<RepeatedTries> given_;           // single preemptions that were tried
+  std::deque<BaselineTry> ahead_;                // what the baseline tries first, not tried yet
   std::optional<CoreCandidate> earlier_;         // to be tried instead of what was tried last
   std::optional<bool> timed_;
   bool held_ = false;               // threads were held where those of the core wait
-  uint64_t by_position_ = 0;        // tries that brought threads to where the core has them
+  uint64_t apart_ = 0;              // tries that were no candidates: by position, or to keep up
   uint64_t bases_ = 0;              // runs that were looked at so far
   uint64_t last_try_ = UINT64_MAX;  // of those that may find something better than what resembles the failure
   std::optional<CoreSearchResult::End> ended_;

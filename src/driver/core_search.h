@@ -11,8 +11,11 @@
 // the end of its time. Addresses are those of the variant that performs the tries: the passing run, which
 // another variant showed, is repeated there first. From the sixth of these tries on, every third one is the
 // next in the order of the run, those of conflicting events first: of these there are far fewer than points for
-// preemptions, so a core that misleads costs little more than none. When all is tried, all pairs of points of
-// the run follow in the order of the baseline, then runs by the strategies of hunt.
+// preemptions, so a core that misleads costs little more than none. The first tries of the baseline are made as
+// soon as it would have made them itself, without those that change nothing (core_baseline.h): where it needs
+// few, the search needs no more, as far as the passing run foretells what changes nothing. No try gives a run
+// that another one gave (core_repeated.h). When all is tried, all pairs of points of the run follow in the
+// order of the baseline, then runs by the strategies of hunt.
 //
 // With a pool, other processes perform what is likely to be tried next; what is tried, and in which order,
 // stays the same.

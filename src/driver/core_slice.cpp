@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -38,6 +39,7 @@ class Slicer {
 
   std::set<size_t> first_of(std::span<const SliceStart> starts) {
     for (const SliceStart& start : starts) reach_sources(start.instruction, start.thread, start.event, 1);
+    for (size_t i = 0; i < open_.size(); ++i) reach_through_own(open_[i]);
     return {open_.begin(), open_.end()};
   }
 
@@ -69,13 +71,28 @@ class Slicer {
     const uint32_t next = distance_[event] + 1;
     if (reads(events_[event]))
       each_word(events_[event], [&](uint64_t word) {
-        const auto found = written_.find(word);
-        if (found == written_.end()) return;
-        const auto behind = std::ranges::lower_bound(found->second, event);
-        if (behind != found->second.begin()) reach(*std::prev(behind), next);
+        if (const std::optional<size_t> write = last_write(word, event)) reach(*write, next);
       });
     if (events_[event].site < program_.instruction_count())
       reach_sources(InstructionId(events_[event].site), events_[event].thread, event, next);
+  }
+
+  // A read that saw what its own thread had written: what that was made of decided.
+  void reach_through_own(size_t event) {
+    if (!reads(events_[event])) return;
+    each_word(events_[event], [&](uint64_t word) {
+      const std::optional<size_t> write = last_write(word, event);
+      if (write && events_[*write].thread == events_[event].thread &&
+          events_[*write].site < program_.instruction_count())
+        reach_sources(InstructionId(events_[*write].site), events_[event].thread, *write, 1);
+    });
+  }
+
+  std::optional<size_t> last_write(uint64_t word, size_t before) const {
+    const auto found = written_.find(word);
+    if (found == written_.end()) return std::nullopt;
+    const auto behind = std::ranges::lower_bound(found->second, before);
+    return behind != found->second.begin() ? std::optional(*std::prev(behind)) : std::nullopt;
   }
 
   // The last executions before of the reads that an instruction depends on.

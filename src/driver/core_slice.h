@@ -28,7 +28,8 @@ inline constexpr uint32_t kNotInSlice = UINT32_MAX;
 std::vector<uint32_t> dependence_distances(const ProgramRegions& regions,
                                            const std::vector<heddle_event>& events, const SliceStart& start);
 
-// Those with one dependence to one of the starts: reads whose values decided there.
+// Those with one dependence to one of the starts: reads whose values decided there. Where one saw what its own
+// thread had written, those that this was made of, too: others cannot change that read, but these.
 std::set<size_t> deciding_accesses(const ProgramRegions& regions, const std::vector<heddle_event>& events,
                                    std::span<const SliceStart> starts);
 

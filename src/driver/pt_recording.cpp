@@ -14,6 +14,8 @@
 namespace heddle {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct ThreadNames {
   std::vector<uint32_t> tids;
   std::map<uint32_t, std::string> names;

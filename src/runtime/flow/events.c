@@ -186,19 +186,58 @@ static bool settle_ranges(const struct rt_fl_local* local) {
   return all_mine(local);
 }
 
-/* Under a lock what is taken over is the thread's own from then on: it takes over what it has to, and accesses
- * it together with what it has already, mostly the other side of a copy. */
-static bool take_over_ranges(struct rt_fl_local* local) {
+/* Without waiting for other threads. How many. */
+static uint64_t try_to_lock_range(uint64_t* word, uint64_t count, uint64_t* before) {
+  uint64_t done = rt_fl_lock_many(word, count, before);
+  while (done < count) {
+    if (count - done >= 2 && lock_two(&word[done], &before[done])) {
+      done += 2;
+      continue;
+    }
+    before[done] = LOAD(&word[done]);
+    if (kind_of(before[done]) == HEDDLE_FLOW_locked ||
+        !lock_as(&word[done], before[done], my_word(HEDDLE_FLOW_locked, 0, 0)))
+      break;
+    ++done;
+  }
+  return done;
+}
+
+/* The words have been locked: whether nobody else may be accessing what they say. */
+static bool all_free(const uint64_t* words, uint64_t count, bool writes) {
+  for (uint64_t at = 0; at < count; at += same(&words[at], count - at))
+    if (kind_of(words[at]) == HEDDLE_FLOW_contended || rt_fl_is_taken_over(words[at], writes)) return false;
+  return true;
+}
+
+/* Under a lock what is taken over is the thread's own from then on. Where all but one range is so already,
+ * mostly one side of a copy, that one is taken over and unlocked before it is accessed. The state is direct all
+ * the time, and the thread waits for nobody: who comes to these words next waits until the event is over, and
+ * is ordered behind what this event is ordered behind. */
+static bool take_over_range(struct rt_fl_local* local) {
   if (!in_section() || local->range_count < 2 || local->recycles) return false;
+  const struct rt_fl_range* other = NULL;
   for (uint32_t i = 0; i < local->range_count; ++i) {
     const struct rt_fl_range* const range = &local->ranges[i];
-    if (range_mine(range)) continue;
-    set_state(HEDDLE_FLOW_waiting);
-    lock_ranges(local, range, range + 1);
-    unlock_ranges(local, range, range + 1);
-    set_state(HEDDLE_FLOW_direct);
+    if (range_mine(range) || (rt_fl_settle(range->begin, range->end) && range_mine(range))) continue;
+    if (other != NULL) return false;
+    other = range;
   }
-  return all_mine(local);
+  if (other == NULL) return true;
+  make_room(local);
+  uint64_t *const word = word_of(other->begin), *const words = local->after;
+  const uint64_t count = words_in(other), locked = try_to_lock_range(word, count, words);
+  const bool taken = locked == count && all_free(words, count, other->writes);
+  for (uint64_t at = 0, alike; at < locked; at += alike) {
+    alike = same(&words[at], locked - at);
+    uint64_t now = words[at];
+    if (taken) now = take_word(word + at, now, other->writes, count < FEW);
+    /* Somebody has just gone on with a section, but not accessed it. */
+    if (kind_of(now) == HEDDLE_FLOW_contended && taken)
+      now = my_word(HEDDLE_FLOW_guarded, local->section, OFTEN);
+    fill(word + at, alike, now);
+  }
+  return taken;
 }
 
 /* A granule that one range writes and another one reads is written: what comes first decides what it will be.
@@ -223,7 +262,7 @@ static void open_event(struct rt_fl_local* local) {
     own_ranges(local);
     return;
   }
-  if (rt_fl.sequences && (settle_ranges(local) || take_over_ranges(local))) return;
+  if (rt_fl.sequences && (settle_ranges(local) || take_over_range(local))) return;
   set_state(HEDDLE_FLOW_waiting);
   sort_ranges(local);
   join_ranges(local);

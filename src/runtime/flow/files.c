@@ -283,9 +283,10 @@ long rt_fl_read_again(void* to) {
   if (size < sizeof read) rt_fl_diverged("a file that was read has no name", sizeof read, (int64_t)size);
   memcpy(&read, bytes, sizeof read);
   const long fd = open_kept(&read, (const char*)bytes + sizeof read, size - sizeof read);
+  const bool within = rt_fl_local->open; /* the event of a library call, such as fread: it is not over yet */
   rt_fl_begin_write(to, (uint64_t)result);
   const long again = failed(fd) ? fd : RT_SYS4(SYS_pread64, fd, to, result, read.offset);
-  rt_fl_end_event();
+  if (!within) rt_fl_end_event();
   if (again != result) rt_fl_diverged("a file that was read is not there any more", result, again);
   RT_SYS1(SYS_close, fd);
   return (long)rt_fl_given(HEDDLE_FLOW_read_file, &bytes, &size);

@@ -325,6 +325,7 @@ void rt_fl_handlers_before_event(void);
 /* ---- system.c */
 bool rt_fl_has_handler(int number); /* one that a replay runs where it ran, SIGABRT's not */
 void rt_fl_system_init(void);
+void rt_fl_vdso_init(void); /* the time that libraries ask for (vdso.c) */
 long rt_fl_system_call(long number, const long a[6]);
 
 /* ---- mappings.c */

@@ -152,8 +152,12 @@ static bool take_guarded(uint64_t* word) {
   const bool both = is_like(beside, before) && lock_two_as(is_even(word) ? word : other, pair, locked, locked);
   if (!both && !lock_as(word, before, locked)) return false;
   /* Not before they are locked: who goes on with a section says so, and then looks at words. */
-  const bool over = !rt_fl_is_taken_over(before, true);
-  const uint64_t after = over ? rt_fl_take(word, before, true, true) : before;
+  bool over = !rt_fl_is_taken_over(before, true);
+  uint64_t after = over ? rt_fl_take(word, before, true, true) : before;
+  if (kind_of(after) == HEDDLE_FLOW_contended) { /* the other one has gone on with its section meanwhile */
+    over = false;
+    after = before;
+  }
   if (both) STORE(other, with_hands_of(after, beside));
   STORE(word, after);
   return over;

@@ -18,8 +18,10 @@
 #define LOOKS 4
 static struct rt_fl_lock locks[LOCKS];
 
+/* Where there are no words a lock's events are in no order. */
 static struct rt_fl_lock* find(const void* object, bool make) {
   const uint64_t at = (uint64_t)(uintptr_t)object;
+  if (!has_shadow(at)) return NULL;
   const uint64_t first = at * 0x9e3779b97f4a7c15ull >> 52;
   for (uint64_t i = first; i < first + LOOKS; ++i) {
     struct rt_fl_lock* const lock = &locks[i % LOCKS];
@@ -68,7 +70,7 @@ static void break_lock(struct rt_fl_lock* lock, uint32_t holder) {
 
 void rt_fl_begin_hold(const void* object) {
   struct rt_fl_local* const local = rt_fl_local;
-  struct rt_fl_lock* const lock = find(object, true);
+  struct rt_fl_lock* const lock = rt_fl.locks ? find(object, true) : NULL; /* this is O2 too */
   if (lock == NULL) return;
   for (uint32_t i = 0; i < local->hold_count; ++i)
     if (local->holds[i].lock == lock) {
@@ -76,10 +78,15 @@ void rt_fl_begin_hold(const void* object) {
       return;
     }
   if (local->hold_count == FL_HOLDS || LOAD(&lock->broken)) return;
-  local->holds[local->hold_count++] = (struct rt_fl_hold){.lock = lock, .depth = 1};
   STORE(&heddle_flow_self->held, held_word(lock));
-  const uint32_t before = __atomic_exchange_n(&lock->holder, local->slot + 1, __ATOMIC_SEQ_CST); /* the fence */
-  if (before != 0 && before != local->slot + 1) break_lock(lock, before - 1);
+  uint32_t holder = 0;
+  if (!__atomic_compare_exchange_n(&lock->holder, &holder, local->slot + 1, false, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_SEQ_CST)) { /* the other one is who accesses by it, until it ends */
+    STORE(&heddle_flow_self->held, ~0ull);
+    break_lock(lock, holder - 1);
+    return;
+  }
+  local->holds[local->hold_count++] = (struct rt_fl_hold){.lock = lock, .depth = 1};
   if (LOAD(&lock->broken)) STORE(&heddle_flow_self->held, ~0ull);
 }
 

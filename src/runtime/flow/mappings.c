@@ -209,10 +209,11 @@ long rt_fl_write_mapped(long number, const long a[6]) {
   rt_fl_begin_wait(); /* a replay cannot know yet */
   rt_fl_end_wait();
   if (!find_span(number, a, &span)) span = (struct span){0, 0};
+  const bool within = rt_fl_local->open; /* the event of a library call, such as fwrite: it is not over yet */
   if (span.size != 0) rt_fl_begin_write((const void*)span.at, span.size);
   const long result = rt_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (span.size != 0) {
-    rt_fl_end_event();
+    if (!within) rt_fl_end_event();
     if (failed(result)) span.size = 0;
     if (!failed(result) && (uint64_t)result < span.size) span.size = (uint64_t)result;
     rt_fl_note_parts(HEDDLE_FLOW_mapped, (int64_t)span.at, NULL, 0, span.size);
@@ -225,12 +226,13 @@ long rt_fl_write_mapped(long number, const long a[6]) {
 }
 
 void rt_fl_given_mapped(void) {
-  if (!rt_fl_next_is_at(HEDDLE_FLOW_mapped, rt_fl_number() + 1)) return;
+  const bool within = rt_fl_local->open;
+  if (!rt_fl_next_is_at(HEDDLE_FLOW_mapped, rt_fl_number() + !within)) return;
   const uint8_t* bytes;
   uint64_t size;
   rt_fl_peek(HEDDLE_FLOW_mapped, &bytes, &size);
   rt_fl_begin_write(bytes, 0);
   const int64_t at = rt_fl_given(HEDDLE_FLOW_mapped, &bytes, &size);
   write_anyway((uint64_t)at, bytes, size);
-  rt_fl_end_event();
+  if (!within) rt_fl_end_event();
 }

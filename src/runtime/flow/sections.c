@@ -23,8 +23,9 @@ static uint64_t owned_word(void) {
   return HEDDLE_FLOW_WORD(HEDDLE_FLOW_owned, rt_fl_local->slot, 0, 0);
 }
 
+/* Locks that a library takes inside an event have no events: what they guard is that event's. */
 static bool is_recorded(void) {
-  return rt_fl_active() && rt_fl.sequences && rt_fl.mode == FL_RECORD;
+  return rt_fl_active() && rt_fl.sequences && rt_fl.mode == FL_RECORD && !rt_fl_local->open;
 }
 
 void rt_fl_begin_section(const void* lock) {
@@ -113,6 +114,21 @@ static bool may_lock(uint64_t word) {
   return owner == rt_fl_local->slot || LOAD(&rt_fl.threads[owner].settles) == 0;
 }
 
+/* `alike`: one that may. What its owner has made of a word before it could see us is to be seen too. */
+static bool may_lock_four(const uint64_t* word, const rt_fl_words* four, uint64_t* alike) {
+  const rt_fl_words now = *four;
+  bool new = false;
+  for (uint32_t i = 0; i < 4; ++i) {
+    if (is_like(now[i], *alike)) continue;
+    if (!may_lock(now[i])) return false;
+    *alike = now[i];
+    new = true;
+  }
+  for (uint32_t i = 0; i < 4 && new; ++i)
+    if (LOAD(&word[i]) != now[i]) return false;
+  return true;
+}
+
 uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before) {
   uint32_t nobody = 0;
   if (count < SOME || is_alone() || !rt_fl.sequences ||
@@ -120,14 +136,11 @@ uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before) {
                                    __ATOMIC_RELAXED))
     return 0;
   const uint64_t locked = my_word(HEDDLE_FLOW_locked, 0, 0);
-  uint64_t done = 0, alike = 0;
+  uint64_t done = 0, alike = ~0ull; /* like none */
   for (; count - done >= 4; done += 4) {
     rt_fl_words* const at = (rt_fl_words*)&word[done];
     const rt_fl_words now = *at;
-    bool may = true;
-    for (uint32_t i = 0; i < 4 && may; ++i)
-      if (!is_like(now[i], alike)) may = may_lock(alike = now[i]);
-    if (!may) break;
+    if (!may_lock_four(&word[done], &now, &alike)) break;
     *(rt_fl_words*)&before[done] = now;
     *at = (rt_fl_words){locked, locked, locked, locked};
   }
@@ -188,7 +201,7 @@ bool rt_fl_settle(uint64_t begin, uint64_t end) {
 #define LARGE 16384
 void rt_fl_settle_block(const void* block, uint64_t size) {
   const uint64_t begin = (uint64_t)(uintptr_t)block;
-  if (!is_recorded() || rt_fl_local->open || is_alone()) return;
+  if (!is_recorded() || is_alone()) return;
   const uint64_t wanted = in_section() && size < LARGE ? guard_of(rt_fl_local) : owned_word();
   if (!is_like(LOAD(word_of(begin)), wanted))
     settle_as(wanted, begin, begin + size); /* they are mostly alike */
