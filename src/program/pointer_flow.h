@@ -23,9 +23,9 @@
 //     alignment, packed words). The difference of two pointers is a number, and so is any other product,
 //     quotient or remainder: objects are not found by their distance from other objects (self-relative
 //     pointers);
-//   - steps: a variable index into bytes leads forward, from where an array begins, unless it is seen to be a
-//     difference or comes from a table of a class; other indices may lead anywhere in the object. So may a
-//     constant step back from where a pointer has already walked;
+//   - steps: a variable index into bytes leads forward from the pointer that it is added to, unless it is seen
+//     to be negated or comes out of the table of a class; other indices may lead anywhere in the object. So may
+//     a constant step of a pointer's size or more back from where a pointer has already walked;
 //   - pieces: pointer_flow_bytes.cpp says which copies by bytes, half words and words are seen;
 //   - a pointer that leaves the program in a file, pipe or socket comes back through a function whose effects
 //   say `input`;

@@ -36,7 +36,8 @@ void PointerFlow::visit(const llvm::Instruction& instruction) {
     case llvm::Instruction::AtomicCmpXchg: {
       const auto& exchange = llvm::cast<llvm::AtomicCmpXchgInst>(instruction);
       visit_store(exchange, exchange.getNewValOperand(), exchange.getPointerOperand());
-      return load(carrier(&instruction), target(exchange.getPointerOperand()), false);
+      return each_word(target(exchange.getPointerOperand()), exchange.getNewValOperand()->getType(),
+                       [&](ClassId word) { load(carrier(&instruction), word, false); });
     }
     case llvm::Instruction::AtomicRMW:
       return visit_update(llvm::cast<llvm::AtomicRMWInst>(instruction));
