@@ -416,6 +416,31 @@ TEST(Sharing, FunctionThatHandsOnWhatItLooksAt) {
             "KSKS");
 }
 
+// Functions that are called in each other's place take the same: @f only looks, @store does not.
+TEST(Sharing, FunctionsInATableTakeTheSame) {
+  EXPECT_EQ(verdicts(R"(@table = constant [2 x ptr] [ptr @f, ptr @store]
+  define void @f(ptr %p, ptr %q) {
+    %x = load i32, ptr %p
+    ret void
+  }
+  define void @store(ptr %p, ptr %q) {
+    store ptr %q, ptr %p
+    ret void
+  }
+  define void @g(i64 %i) {
+    %a = alloca i32
+    %s = alloca ptr
+    %at = getelementptr ptr, ptr @table, i64 %i
+    %call = load ptr, ptr %at
+    call void %call(ptr %s, ptr %a)
+    %p = load ptr, ptr %s
+    store ptr %p, ptr @global
+    store i32 1, ptr %a
+    ret void
+  })"),
+            "KKCKSS");
+}
+
 TEST(Sharing, SerialisedPointer) {
   EXPECT_EQ(verdicts(R"(define void @f(i64 %k) {
     %a = alloca i32
