@@ -2,10 +2,24 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Metadata.h>
+#include <llvm/IR/TypeFinder.h>
 
 #include "program/model_loader.h"
 
 namespace heddle {
+namespace {
+
+// LLVM computes layouts of structures, and types of integers, when somebody first asks, and keeps them without
+// a lock. After this, asking changes nothing, so that threads can share a program.
+void lay_out_types(const llvm::Module& module) {
+  llvm::TypeFinder types;
+  types.run(module, /*onlyNamed=*/false);
+  for (llvm::StructType* type : types)
+    if (type->isSized() && !type->isScalableTy()) module.getDataLayout().getStructLayout(type);
+  for (unsigned bits = 8; bits <= 64; bits += 8) llvm::IntegerType::get(module.getContext(), bits);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Program>> Program::load(const std::filesystem::path& binary) {
   LoadedModel model = HEDDLE_TRY(load_model(binary));
@@ -26,6 +40,7 @@ std::unique_ptr<Program> Program::from_module(std::unique_ptr<llvm::LLVMContext>
   program->context_ = std::move(context);
   program->module_ = std::move(module);
   program->assign_ids();
+  lay_out_types(*program->module_);
   return program;
 }
 

@@ -5,7 +5,8 @@
 // They depend on nothing but the stored modules, so two heddle processes, and a recording made last week, mean
 // the same by them as long as Program::identity() is the same.
 //
-// Invariant: a Program never changes its module. Variants are made from a Program of their own (take_module()).
+// Invariant: a Program never changes its module, and threads may share it. Variants are made from a Program of
+// their own (take_module()).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

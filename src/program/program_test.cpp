@@ -1,5 +1,6 @@
 #include "program/program.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
@@ -7,7 +8,9 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/SourceMgr.h>
 
+#include <array>
 #include <random>
+#include <thread>
 
 #include "image/elf_file.h"
 #include "program/model_loader.h"
@@ -73,6 +76,29 @@ TEST(Program, LinksModulesAndNumbersThem) {
     EXPECT_EQ(program->id_of(program->block(BlockId(i))).index(), i);
   const llvm::Function& main = *program->module().getFunction("main");
   EXPECT_EQ(&program->function(program->id_of(main)), &main);
+}
+
+TEST(Program, ThreadsAskForLayoutsAtTheSameTime) {
+  constexpr uint64_t kTypes = 2000;
+  std::string ir;
+  for (uint64_t i = 0; i < kTypes; ++i) {
+    ir += fmt::format("%type{0} = type {{ [{0} x i8], i32 }}\n", i);
+    ir += fmt::format("@variable{0} = global %type{0} zeroinitializer\n", i);
+  }
+  Result<LoadedModel> model = link_model(module_record("a.c", ir), "", "test");
+  ASSERT_TRUE(model) << model.error().text();
+  const auto program = Program::from_module(std::move(model->context), std::move(model->module));
+  std::array<uint64_t, 4> sums{};
+  std::vector<std::thread> threads;
+  for (uint64_t& sum : sums)
+    threads.emplace_back([&] {
+      for (const llvm::GlobalVariable& variable : program->module().globals())
+        sum += program->module().getDataLayout().getTypeAllocSize(variable.getValueType());
+    });
+  for (std::thread& thread : threads) thread.join();
+  uint64_t expected = 0;
+  for (uint64_t i = 0; i < kTypes; ++i) expected += (i + 3) / 4 * 4 + 4;
+  EXPECT_THAT(sums, testing::Each(expected));
 }
 
 TEST(Program, IdentityFollowsTheContent) {

@@ -265,9 +265,4 @@ const FunctionOps& CodeCache::of(const llvm::Function& function) {
   return *code;
 }
 
-const ValueLayout& CodeCache::layout(llvm::Type* type) {
-  const std::lock_guard lock(mutex_);
-  return layouts_.of(type);
-}
-
 }  // namespace heddle

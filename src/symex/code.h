@@ -92,7 +92,7 @@ class CodeCache {
   CodeCache(const Program& program, const RecordPlan& plan, const ProgramImage& image);
 
   const FunctionOps& of(const llvm::Function& function);
-  const ValueLayout& layout(llvm::Type* type);
+  const ValueLayout& layout(llvm::Type* type) { return layouts_.of(type); }
   const Program& program() const { return program_; }
   const RecordPlan& plan() const { return plan_; }
   const ProgramImage& image() const { return image_; }
@@ -109,8 +109,8 @@ class CodeCache {
   const ProgramImage& image_;
   llvm::DenseSet<const llvm::Instruction*> shared_reads_, shared_writes_;  // that are not private
   llvm::DenseMap<const llvm::CallBase*, llvm::SmallVector<const ArgumentAccess*, 2>> shared_arguments_;
-  std::mutex mutex_;
   ValueLayouts layouts_;
+  std::mutex mutex_;
   llvm::DenseMap<const llvm::Function*, std::unique_ptr<FunctionOps>> functions_;
 };
 

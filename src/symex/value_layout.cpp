@@ -22,19 +22,18 @@ FloatFormat float_format(const llvm::Type& type) {
 }
 
 const ValueLayout& ValueLayouts::of(llvm::Type* type) {
+  const std::lock_guard lock(mutex_);
   std::unique_ptr<ValueLayout>& known = layouts_[type];
   if (known != nullptr) return *known;
-  auto made = std::make_unique<ValueLayout>();
+  known = std::make_unique<ValueLayout>();
   if (type->isSized() && !type->isVoidTy()) {
-    add(type, 0, *made);
-    made->bytes = layout_.getTypeStoreSize(type);
-    for (const Leaf& leaf : made->leaves)
-      if (leaf.bit_offset % 8 != 0 || (leaf.bits % 8 != 0 && made->leaves.size() > 1))
-        made->whole_bytes = false;
+    add(type, 0, *known);
+    known->bytes = layout_.getTypeStoreSize(type);
+    for (const Leaf& leaf : known->leaves)
+      if (leaf.bit_offset % 8 != 0 || (leaf.bits % 8 != 0 && known->leaves.size() > 1))
+        known->whole_bytes = false;
   }
-  std::unique_ptr<ValueLayout>& again = layouts_[type];
-  again = std::move(made);
-  return *again;
+  return *known;
 }
 
 void ValueLayouts::add(llvm::Type* type, uint64_t bit_offset, ValueLayout& out) {

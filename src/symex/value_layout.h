@@ -9,6 +9,7 @@
 #include <llvm/IR/DerivedTypes.h>
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "trace/expression.h"
@@ -38,6 +39,7 @@ struct ValueLayout {
 
 FloatFormat float_format(const llvm::Type& type);
 
+// Threads may share it.
 class ValueLayouts {
  public:
   explicit ValueLayouts(const llvm::DataLayout& layout) : layout_(layout) {}
@@ -48,6 +50,7 @@ class ValueLayouts {
   void add(llvm::Type* type, uint64_t bit_offset, ValueLayout& out);
 
   const llvm::DataLayout& layout_;
+  std::mutex mutex_;
   llvm::DenseMap<llvm::Type*, std::unique_ptr<ValueLayout>> layouts_;
 };
 
