@@ -81,13 +81,10 @@ static struct rt_fl_run* find_run(const uint64_t* word, int64_t* step) {
   return run;
 }
 
-static bool same_block(const uint64_t* a, const uint64_t* b) {
-  return ((uintptr_t)a ^ (uintptr_t)b) < FL_SHADOW_BLOCK;
-}
-
-/* In the same hands, and not yet contended soon. */
-static bool is_alike(uint64_t word, uint64_t other) {
-  return with_hands_of(word, other) == other && hands_of(word) + 1 < OFTEN;
+/* Words of the same block of the shadow behind or before one. */
+static uint32_t words_beside(const uint64_t* word, int64_t step) {
+  const uintptr_t at = (uintptr_t)word % FL_SHADOW_BLOCK;
+  return (uint32_t)(step > 0 ? (FL_SHADOW_BLOCK - at) / 8 - 1 : at / 8);
 }
 
 static struct locked_run lock_run(uint64_t* word, uint64_t before) {
@@ -95,10 +92,13 @@ static struct locked_run lock_run(uint64_t* word, uint64_t before) {
   struct rt_fl_run* const run = find_run(word, &out.step);
   const bool at_once = kind_of(before) == HEDDLE_FLOW_untouched && !in_section();
   const uint64_t mine = my_word(at_once ? HEDDLE_FLOW_owned : HEDDLE_FLOW_locked, 0, 0);
-  uint64_t* at = word + out.step;
-  for (uint32_t i = 1; i < run->length && same_block(at, word);) {
+  const uint32_t beside = words_beside(word, out.step),
+                 count = run->length - 1 < beside ? run->length - 1 : beside;
+  if (!at_once) out.length = (uint32_t)rt_fl_lock_alike(word + out.step, out.step, count, before);
+  uint64_t* at = word + out.step * (1 + (int64_t)out.length);
+  for (uint32_t i = out.length; i < count;) {
     uint64_t* const pair = out.step > 0 ? at : at - 1;
-    if (is_even(pair) && i + 1 < run->length) {
+    if (is_even(pair) && i + 1 < count) {
       const uint64_t now[2] = {LOAD(pair), LOAD(pair + 1)};
       if (!is_alike(now[0], before) || !is_alike(now[1], before) ||
           !(at_once ? exchange_two(pair, now[0], now[1], mine, mine)
@@ -123,8 +123,13 @@ static struct locked_run lock_run(uint64_t* word, uint64_t before) {
 }
 
 static void unlock_run(struct locked_run run, uint64_t after) {
-  for (uint64_t* at = run.word + run.step; run.length != 0; --run.length, at += run.step)
-    STORE(at, with_hands_of(after, *at));
+  uint64_t* at = run.step > 0 ? run.word + 1 : run.word - run.length;
+  uint64_t* const end = at + run.length;
+  for (; end - at >= 4; at += 4) {
+    rt_fl_words* const four = (rt_fl_words*)at;
+    *four = (*four & HANDS) | (after & ~HANDS);
+  }
+  for (; at != end; ++at) STORE(at, with_hands_of(after, *at));
 }
 
 /* ---- accesses */

@@ -84,7 +84,6 @@ bool rt_fl_is_own(uint64_t begin, uint64_t end) {
  * these words meanwhile, by an atomic operation, looks for that behind it, waits, and looks whether the word is
  * still as it was made (stays() in words.h). Untouched words are left out, and so are locked ones. */
 #define SOME 8
-#define HANDS (0xffull << HEDDLE_FLOW_HANDS_AT)
 
 /* Up to the first four that are not all the thread's. */
 static uint64_t* settle_fours(uint64_t wanted, uint64_t* word, const uint64_t* last) {
@@ -129,12 +128,19 @@ static bool may_lock_four(const uint64_t* word, const rt_fl_words* four, uint64_
   return true;
 }
 
-uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before) {
+static bool begin_to_take(void) {
   uint32_t nobody = 0;
-  if (count < SOME || is_alone() || !rt_fl.sequences ||
-      !__atomic_compare_exchange_n(&rt_fl.takes_many, &nobody, rt_fl_local->slot + 1, false, __ATOMIC_SEQ_CST,
-                                   __ATOMIC_RELAXED))
-    return 0;
+  return !is_alone() && rt_fl.sequences &&
+         __atomic_compare_exchange_n(&rt_fl.takes_many, &nobody, rt_fl_local->slot + 1, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_RELAXED);
+}
+
+static void end_taking(void) { /* and who holds what is looked at behind it */
+  __atomic_exchange_n(&rt_fl.takes_many, 0, __ATOMIC_SEQ_CST);
+}
+
+uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before) {
+  if (count < SOME || !begin_to_take()) return 0;
   const uint64_t locked = my_word(HEDDLE_FLOW_locked, 0, 0);
   uint64_t done = 0, alike = ~0ull; /* like none */
   for (; count - done >= 4; done += 4) {
@@ -144,7 +150,25 @@ uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before) {
     *(rt_fl_words*)&before[done] = now;
     *at = (rt_fl_words){locked, locked, locked, locked};
   }
-  __atomic_exchange_n(&rt_fl.takes_many, 0, __ATOMIC_SEQ_CST); /* and who holds what is looked at behind it */
+  end_taking();
+  return done;
+}
+
+uint64_t rt_fl_lock_alike(uint64_t* word, int64_t step, uint64_t count, uint64_t like) {
+  if (count < SOME || !begin_to_take()) return 0;
+  const uint64_t locked = my_word(HEDDLE_FLOW_locked, 0, 0);
+  uint64_t done = 0;
+  if (may_lock(like))
+    for (; count - done >= 4; done += 4) {
+      rt_fl_words* const at = (rt_fl_words*)(step > 0 ? word + done : word - done - 3);
+      const rt_fl_words now = *at;
+      if (__builtin_reduce_or(now ^ like) != 0) { /* in the same hands, but oftener or not so often */
+        if (!is_alike(now[0], like) || __builtin_reduce_or(now ^ now[0]) != 0) break;
+        like = now[0];
+      }
+      *at = (now & HANDS) | locked;
+    }
+  end_taking();
   return done;
 }
 

@@ -8,6 +8,7 @@
 
 #define OFTEN 6 /* so many changes of hands make a granule contended */
 #define FEW 16
+#define HANDS (UINT64_C(0xff) << HEDDLE_FLOW_HANDS_AT)
 #define FL_SHADOW_BLOCK (1ull << 20) /* where a word of a shadow is, there is one in all of its block */
 
 static inline uint64_t* word_of(uint64_t address) {
@@ -26,8 +27,7 @@ static inline uint64_t hands_of(uint64_t word) {
   return word >> HEDDLE_FLOW_HANDS_AT;
 }
 static inline uint64_t with_hands_of(uint64_t word, uint64_t other) {
-  const uint64_t hands = 0xffull << HEDDLE_FLOW_HANDS_AT;
-  return (word & ~hands) | (other & hands);
+  return (word & ~HANDS) | (other & HANDS);
 }
 static inline bool has_shadow(uint64_t address) {
   const uint64_t top = address >> 40;
@@ -119,6 +119,11 @@ static inline bool is_like(uint64_t word, uint64_t other) { /* apart from hands 
   return (word ^ other) << (64 - HEDDLE_FLOW_HANDS_AT) == 0;
 }
 
+/* In the same hands, and not yet contended soon. */
+static inline bool is_alike(uint64_t word, uint64_t other) {
+  return with_hands_of(word, other) == other && hands_of(word) + 1 < OFTEN;
+}
+
 /* ---- sections.c */
 static inline bool in_section(void) {
   return rt_fl_local->locks != 0 && rt_fl.sequences;
@@ -143,6 +148,9 @@ static inline const uint64_t* other_than(const uint64_t* word, const uint64_t* e
 bool rt_fl_settle(uint64_t begin, uint64_t end);
 /* Locks the first of so many words, if they are many, and says what they were. How many. */
 uint64_t rt_fl_lock_many(uint64_t* word, uint64_t count, uint64_t* before);
+/* Up (step 1) or down (-1) from a word, as long as they are like the other: locked, they have the hands that
+ * they had. How many. */
+uint64_t rt_fl_lock_alike(uint64_t* word, int64_t step, uint64_t count, uint64_t like);
 bool rt_fl_is_own(uint64_t begin, uint64_t end);
 
 /* ---- locks.c */

@@ -66,18 +66,18 @@ static int look_and_access(int i, int mine) {
   return is_mine;
 }
 
-/* Both words by plain stores. */
-static void settle(int from, int to) {
+/* The words from one on, by plain stores. */
+static void settle(int at, int from, int to) {
   if (BROKEN == 1)
     store(&settles, 1);
   else
     atomic_exchange(&settles, 1);
   step();
   if (load(&takes_many) == 0) {
-    const int first = load(&words[0]), second = load(&words[1]);
+    const int first = load(&words[at]), second = load(&words[1]);
     step();
     if (first == from && second == from) {
-      store(&words[0], to);
+      store(&words[at], to);
       store(&words[1], to);
     }
   }
@@ -137,6 +137,19 @@ static int lock_many(int* before) {
   return done;
 }
 
+/* The second word by a plain store, if it is like the first, which is locked and was so before. */
+static int lock_alike(int before) {
+  int nobody = NOBODY, done = 0;
+  if (BROKEN != 11 && !atomic_compare_exchange_strong(&takes_many, &nobody, OTHER)) return 0;
+  const int may = before >= GUARDED && (BROKEN == 12 || load(&settles) == 0);
+  if (may && load(&words[1]) == before) {
+    store(&words[1], LOCKED);
+    done = 1;
+  }
+  atomic_exchange(&takes_many, NOBODY);
+  return done;
+}
+
 /* The words are locked, and were of this section. */
 static int edge_from(int section) {
   if (load(&guard) != section) return load(&released);
@@ -151,7 +164,7 @@ static void begin(void) {
   guard = NEW;
 }
 static void own(void) {
-  settle(OLD, NEW);
+  settle(0, OLD, NEW);
   if (look_and_access(0, NEW)) {
     store(&released, 1);
     store(&guard, NOTHING);
@@ -213,7 +226,7 @@ static void begin(void) {
 static void own(void) {
   if (load(&owner_held) != HELD) return;
   step();
-  settle(HELD, NEW);
+  settle(0, HELD, NEW);
   look_and_access(0, NEW);
 }
 static void take(void) {
@@ -302,6 +315,27 @@ static void take(void) {
   const int inside = load(&holder) == OWNER ? last_done() : 0, last = load(&released);
   access_both(inside > last ? inside : last, 1);
   store(&words[1], TAKEN);
+}
+
+#elif CASE == 8 /* the owner changes the second word to its section's, the other one comes to the first and \
+                   takes its neighbour too, if it is alike */
+static void begin(void) {
+  words[0] = words[1] = OLD;
+  guard = NEW;
+}
+static void own(void) {
+  settle(1, OLD, NEW);
+  if (look_and_access(1, NEW)) {
+    store(&released, 1);
+    store(&guard, NOTHING);
+  }
+}
+static void take(void) {
+  const int before = lock_word(0), both = lock_alike(before);
+  const int edge = edge_from(before);
+  if (both) access_both(edge, 1);
+  if (both) store(&words[1], TAKEN);
+  store(&words[0], TAKEN);
 }
 
 #elif CASE == \
