@@ -98,6 +98,7 @@ class Replayer {
     }
     compare_end(end, process);
     HEDDLE_TRY(compare_threads(made.path()));
+    if (!result_.differences.empty()) tell_of_other_variant();
     if (options_.guide) HEDDLE_TRY(read_guide(made.path() / HEDDLE_FLOW_NAMES));
     return std::move(result_);
   }
@@ -107,6 +108,18 @@ class Replayer {
     static const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (file < 0) return system_error("cannot open", "/dev/null");
     return file;
+  }
+
+  // Addresses are values: what was recorded by one build of heddle need not replay by another. The folder of
+  // the variant is named after all that it was made of.
+  void tell_of_other_variant() {
+    const fs::path then = fs::path(info_.variant_executable).parent_path().filename();
+    const fs::path now = program_.variant().parent_path().filename();
+    if (then.empty() || then == now) return;
+    result_.differences.push_back(fmt::format(
+        "the variant is another one than when it was recorded ({}, now {}): heddle, its libraries or "
+        "the program's file have changed since; record again",
+        then.string(), now.string()));
   }
 
   std::chrono::milliseconds patience() const {

@@ -117,9 +117,10 @@ class FlowInstrumentation {
     if (how == FlowCall::none) return;
     const bool ranges_given = info.effects != nullptr && emit_ranges(emit, call, arguments).any;
     if (how == FlowCall::state || how == FlowCall::before) emit_library_state(emit);
-    const bool output = library_object(info) == LibraryObject::output;
-    if (output) emit_output_state(emit);
-    if (how == FlowCall::inside && !ranges_given && !output) return;
+    const LibraryObject object = library_object(info);
+    if (object == LibraryObject::output) emit_state(emit, "heddle_flow_output");
+    if (object == LibraryObject::databases) emit_state(emit, "heddle_flow_databases");
+    if (how == FlowCall::inside && !ranges_given && object == LibraryObject::none) return;
     const bool held =
         (how == FlowCall::inside || how == FlowCall::state) && !call.isMustTailCall() && !call.doesNotReturn();
     if (ranges_given)
@@ -155,12 +156,8 @@ class FlowInstrumentation {
   }
 
   // What stands for the state of libraries that the effects table does not name.
-  void emit_library_state(HookEmitter& emit) {
-    emit.range(state("heddle_flow_library"), emit.size(8), nullptr, true);
-  }
-  void emit_output_state(HookEmitter& emit) {
-    emit.range(state("heddle_flow_output"), emit.size(8), nullptr, true);
-  }
+  void emit_library_state(HookEmitter& emit) { emit_state(emit, "heddle_flow_library"); }
+  void emit_state(HookEmitter& emit, const char* name) { emit.range(state(name), emit.size(8), nullptr, true); }
 
   llvm::GlobalVariable* state(const char* name) {
     if (llvm::GlobalVariable* there = module_.getNamedGlobal(name)) return there;

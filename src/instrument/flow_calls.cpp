@@ -132,7 +132,7 @@ FlowCall flow_call(const CallInfo& info) {
   if (!info.effects->calls.empty() || info.effects->no_return) return FlowCall::before;
   if (info.effects->pure) return info.effects->memory.empty() ? FlowCall::none : FlowCall::inside;
   if (is_seed(name)) return FlowCall::state;
-  if (library_object(info) == LibraryObject::output) return FlowCall::inside;
+  if (library_object(info) != LibraryObject::none) return FlowCall::inside;
   for (const MemoryEffect& effect : info.effects->memory)
     if (effect.extent.kind == Extent::Kind::object || effect.extent.kind == Extent::Kind::reachable)
       return FlowCall::inside;
@@ -151,10 +151,18 @@ FlowInside flow_inside(const CallInfo& info) {
 }
 
 LibraryObject library_object(const CallInfo& info) {
-  static const llvm::StringSet<> names = {"printf",           "puts",         "putchar", "vprintf",
-                                          "putchar_unlocked", "__printf_chk", "perror"};
-  return info.callee != nullptr && names.contains(info.callee->getName()) ? LibraryObject::output
-                                                                          : LibraryObject::none;
+  if (info.callee == nullptr) return LibraryObject::none;
+  static const llvm::StringSet<> output = {"printf",           "puts",         "putchar", "vprintf",
+                                           "putchar_unlocked", "__printf_chk", "perror"};
+  static const llvm::StringSet<> databases = {
+      "getaddrinfo",     "getnameinfo",      "gethostbyname",   "gethostbyname2", "gethostbyaddr",
+      "gethostbyname_r", "gethostbyname2_r", "gethostbyaddr_r", "gethostent",     "getservbyname",
+      "getservbyport",   "getservent",       "getprotobyname",  "getprotoent",    "getnetbyname",
+      "getnetent",       "getpwnam",         "getpwuid",        "getpwent",       "getpwnam_r",
+      "getpwuid_r",      "getgrnam",         "getgrgid",        "getgrent",       "getgrnam_r",
+      "getgrgid_r",      "getspnam"};
+  if (output.contains(info.callee->getName())) return LibraryObject::output;
+  return databases.contains(info.callee->getName()) ? LibraryObject::databases : LibraryObject::none;
 }
 
 }  // namespace heddle

@@ -18,8 +18,9 @@ FlowCall flow_call(const CallInfo& info);
 // Plain: functions that do nothing but read and write their ranges.
 FlowInside flow_inside(const CallInfo& info);
 
-// What a function works on without being given it.
-enum class LibraryObject { none, output };
+// What a function works on without being given it. Databases: of hosts, services, users, groups; libc keeps
+// what it knows of them under locks of its own, so that calls at the same time would depend on their order.
+enum class LibraryObject { none, output, databases };
 LibraryObject library_object(const CallInfo& info);
 
 }  // namespace heddle
