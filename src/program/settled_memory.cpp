@@ -21,27 +21,27 @@ class LateWrites {
       : effects_(effects), early_(early), flow_(flow) {}
 
   void add(const Access& access) {
-    if (access.kind != AccessKind::read && !early_.early(*access.instruction)) add_class(access.pointer);
+    if (access.kind != AccessKind::read && !early_.early(*access.instruction)) add_region(access.pointer);
   }
 
   // New objects, and what calls write.
   void add(const llvm::Function& function) {
     if (!early_.early(function.getEntryBlock().front()))
       for (const llvm::Argument& argument : function.args())
-        if (argument.hasByValAttr()) add_class(&argument);  // a copy
+        if (argument.hasByValAttr()) add_region(&argument);  // a copy
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
       if ((call == nullptr && !llvm::isa<llvm::AllocaInst>(instruction)) || early_.early(instruction)) continue;
-      if (call == nullptr || flow_.allocates(*call)) add_class(&instruction);
+      if (call == nullptr || flow_.allocates(*call)) add_region(&instruction);
       if (call != nullptr) add(*call);
     }
   }
 
-  bool contains(ClassId id) const { return classes_.contains(flow_.graph().region(id).value); }
+  bool contains(ClassId id) const { return regions_.contains(flow_.graph().region(id).value); }
 
  private:
-  void add_class(const llvm::Value* pointer) {
-    classes_.insert(flow_.graph().region(flow_.target(pointer)).value);
+  void add_region(const llvm::Value* pointer) {
+    regions_.insert(flow_.graph().region(flow_.target(pointer)).value);
   }
 
   void add(const llvm::CallBase& call) {
@@ -52,13 +52,13 @@ class LateWrites {
     if (info.cls == CallClass::indirect || list)
       for (const llvm::Use& argument : call.args()) add_reachable(argument);
     if (info.effects == nullptr) return;
-    if (info.effects->allocation != AllocationKind::none) add_class(&call);
+    if (info.effects->allocation != AllocationKind::none) add_region(&call);
     // The byte by which the program's own code sees that a local static has its value (Itanium C++ ABI 3.3.3).
-    if (info.effects->sync == HEDDLE_SYNC_guard_release) add_class(call.getArgOperand(0));
+    if (info.effects->sync == HEDDLE_SYNC_guard_release) add_region(call.getArgOperand(0));
     for (const MemoryEffect& effect : info.effects->memory)
       if (effect.writes) add_written(call, effect);
     for (const YieldedPointer& yielded : info.effects->yields)
-      for (const unsigned i : PointerFlow::arguments_at(call, yielded.place)) add_class(call.getArgOperand(i));
+      for (const unsigned i : PointerFlow::arguments_at(call, yielded.place)) add_region(call.getArgOperand(i));
   }
 
   void add_written(const llvm::CallBase& call, const MemoryEffect& effect) {
@@ -68,7 +68,7 @@ class LateWrites {
       if (further) {
         add_reachable(call.getArgOperand(i));
       } else {
-        add_class(call.getArgOperand(i));
+        add_region(call.getArgOperand(i));
       }
     }
   }
@@ -78,7 +78,7 @@ class LateWrites {
     while (!todo.empty()) {
       const ClassId at = todo.pop_back_val();
       if (at == PointsToGraph::kNothing || !followed_.insert(at.value).second) continue;
-      classes_.insert(flow_.graph().region(at).value);
+      regions_.insert(flow_.graph().region(at).value);
       llvm::append_range(todo, flow_.graph().all_contents(at));
     }
   }
@@ -86,7 +86,7 @@ class LateWrites {
   const EffectsTable& effects_;
   const EarlyCode& early_;
   PointerFlow& flow_;
-  llvm::DenseSet<uint32_t> classes_;
+  llvm::DenseSet<uint32_t> regions_;
   llvm::DenseSet<uint32_t> followed_;  // to all that they lead to
 };
 
