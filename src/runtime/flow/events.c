@@ -364,11 +364,14 @@ void rt_fl_write_event(void* to, const void* from, uint64_t size) {
 static bool begin_own_block(uint64_t begin, uint64_t accessed, uint64_t size) {
   struct heddle_flow_thread* const self = heddle_flow_self;
   if (rt_fl.mode != FL_RECORD || !rt_fl.sequences) return false;
-  const uint64_t status = self->status, owned = rt_fl_local->tag;
+  const uint64_t status = self->status;
   const uint64_t *const words = word_of(begin), *const end = words + size / 8;
   STORE(&self->status, rt_fl_next_status(HEDDLE_FLOW_direct));
-  if (other_than(words, end, owned) == end) return true;
-  const bool all = kind_of(LOAD(words)) == HEDDLE_FLOW_held; /* without the lock they would not be its own */
+  const uint64_t first = LOAD(words);
+  if ((is_like(first, rt_fl_local->tag) || is_guarded_by(first, self)) &&
+      other_than(words + 1, end, first) == end)
+    return true;
+  const bool all = kind_of(first) == HEDDLE_FLOW_held; /* without the lock they would not be its own */
   if (rt_fl_is_own(begin, begin + size) && rt_fl_settle(begin, begin + (all ? size : accessed)) &&
       is_mine(LOAD(words), true))
     return true;
