@@ -24,8 +24,8 @@
 //     quotient or remainder: objects are not found by their distance from other objects (self-relative
 //     pointers);
 //   - steps: a variable index into bytes leads forward from the pointer that it is added to, unless it is seen
-//     to be negated or comes out of the table of a class; other indices may lead anywhere in the object. So may
-//     a constant step of a pointer's size or more back from where a pointer has already walked;
+//     to lead back (backward_steps.h); other indices may lead anywhere in the object. So may a constant step of
+//     a pointer's size or more back from where a pointer has already walked;
 //   - pieces: pointer_flow_bytes.cpp says which copies by bytes, half words and words are seen;
 //   - a pointer that leaves the program in a file, pipe or socket comes back through a function whose effects
 //   say `input`;

@@ -2,8 +2,8 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
-#include <llvm/IR/PatternMatch.h>
 
+#include "program/backward_steps.h"
 #include "program/pointer_flow.h"
 #include "program/type_marks.h"
 
@@ -130,14 +130,6 @@ void PointerFlow::visit_address(const llvm::GetElementPtrInst& address) {
   if (base != kNothing) return define(address, stepped(base, llvm::cast<llvm::GEPOperator>(address)));
   for (const llvm::Use& index : address.indices()) assign(address, index.get());
   graph_.fold_whole(target(&address));
-}
-
-// An index that leads back, as far as can be seen: a negated one, or a distance out of the table of a class.
-static bool leads_back(const llvm::Value& index) {
-  if (llvm::PatternMatch::match(&index, llvm::PatternMatch::m_Neg(llvm::PatternMatch::m_Value()))) return true;
-  if (const auto* cast = llvm::dyn_cast<llvm::SExtInst>(&index)) return leads_back(*cast->getOperand(0));
-  const auto* load = llvm::dyn_cast<llvm::LoadInst>(&index);
-  return load != nullptr && llvm::isa<llvm::LoadInst>(load->getPointerOperand()->stripInBoundsOffsets());
 }
 
 static bool may_lead_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout) {

@@ -381,6 +381,38 @@ TEST(Sharing, PointersReadBackwards) {
             "KKSS");
 }
 
+// A table of owners that is found from one of its places: a step back by bytes, in the forms that the optimiser
+// gives it. What is found is published.
+std::string published_by_step_back(const std::string& callers, const std::string& step) {
+  return verdicts(callers + R"(define void @f(i64 %n, i1 %c) {
+    %a = alloca i32
+    %s = alloca { ptr, i64, [4 x { i64, i64, i64 }] }
+    store ptr %a, ptr %s
+    %place = getelementptr i8, ptr %s, i64 40
+    )" + step + R"(
+    %head = getelementptr i8, ptr %place, i64 %back
+    %x = load ptr, ptr %head
+    store ptr %x, ptr @global
+    store i32 1, ptr %a
+    ret void
+  })");
+}
+
+TEST(Sharing, StepsBackByBytes) {
+  for (const char* step :
+       {"%back = sub i64 0, %n", "%back = mul i64 %n, -24", "%back = sub i64 -16, %n",
+        "%m = mul i64 %n, -24\n %back = add i64 %m, -16", "%back = select i1 %c, i64 -40, i64 8",
+        "%i = trunc i64 %n to i32\n %m = mul i32 %i, -24\n %back = sext i32 %m to i64",
+        "%m = sub i64 0, %n\n %back = shl i64 %m, 3"})
+    EXPECT_EQ(published_by_step_back("", step), "KKSS") << step;
+}
+
+TEST(Sharing, StepsBackThatCallersGive) {
+  EXPECT_EQ(published_by_step_back("define void @g() {\n call void @f(i64 -40, i1 true)\n ret void }\n",
+                                   "%back = add i64 %n, 0"),
+            "KKSS");
+}
+
 TEST(Sharing, FunctionThatOnlyLooks) {
   EXPECT_EQ(verdicts(R"(define i32 @f(ptr %p) {
     %x = load i32, ptr %p
