@@ -73,6 +73,13 @@ SourcePlace user_place(const llvm::Instruction& instruction) {
   return places.front();
 }
 
+// What stands behind "operator", if it has brackets that are no brackets: the longest that fits.
+static std::string_view bracket_operator(std::string_view rest) {
+  for (const std::string_view one : {"()", "->*", "->", "<=>", "<<=", "<<", "<=", "<", ">>=", ">>", ">=", ">"})
+    if (rest.starts_with(one)) return rest.substr(0, one.size());
+  return {};
+}
+
 std::string short_name(std::string_view name) {
   constexpr size_t kLong = 60;
   if (name.size() <= kLong) return std::string(name);
@@ -80,15 +87,10 @@ std::string short_name(std::string_view name) {
   int depth = 0;
   for (size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
-    // operator<, operator<<, operator>, operator->, operator(): no brackets to match.
     if (depth == 0 && name.substr(i).starts_with("operator")) {
-      const size_t end = name.find_first_not_of("<>-()=", i + 8);
-      const size_t length = std::min(end, name.size()) - i;
-      // The parameter list that follows an ordinary operator must not be swallowed with it.
-      const size_t kept =
-          name.substr(i + 8).starts_with("()") ? 10 : std::min(length, name.substr(i, length).find('('));
-      out += name.substr(i, kept);
-      i += kept - 1;
+      const size_t length = 8 + bracket_operator(name.substr(i + 8)).size();
+      out += name.substr(i, length);
+      i += length - 1;
       continue;
     }
     const bool opens = c == '<' || c == '(' || c == '[', closes = c == '>' || c == ')' || c == ']';

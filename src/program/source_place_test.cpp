@@ -81,6 +81,9 @@ TEST(ShortName, LeavesOutArguments) {
   EXPECT_EQ(short_name("A<" + args + ">::operator->()"), "A<>::operator->()");
   EXPECT_EQ(short_name("A<" + args + ">::operator()(int) const"), "A<>::operator()() const");
   EXPECT_EQ(short_name("A<" + args + ">::operator[](int)"), "A<>::operator[]()");
+  EXPECT_EQ(short_name("bool std::operator==<char>(" + args + " const&)"), "bool std::operator==<>()");
+  EXPECT_EQ(short_name("A<" + args + ">::operator<=>(A const&)"), "A<>::operator<=>()");
+  EXPECT_EQ(short_name("B& operator<<<int>(B&, A<" + args + ">)"), "B& operator<<<>()");
 }
 
 }  // namespace
