@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/duration.h"
+#include "base/library_file.h"
 
 namespace heddle {
 namespace {
@@ -56,6 +57,17 @@ heddle_result told_result(const heddle_record_process& told, const ProcessStatus
   return result;
 }
 
+// Where a thread of the program waits: its innermost line that is no library's, or the innermost of all.
+const RecordedFrame* place_in(const std::vector<RecordedFrame>& stack) {
+  const RecordedFrame* any = nullptr;
+  for (const RecordedFrame& frame : stack) {
+    if (!frame.library.empty()) continue;
+    if (!is_library_file(frame.file)) return &frame;
+    if (any == nullptr) any = &frame;
+  }
+  return any;
+}
+
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -94,12 +106,9 @@ std::optional<RecordedFailure> recorded_failure(const heddle_record_process& tol
 RecordedFailure recorded_hang(std::optional<std::chrono::milliseconds> limit,
                               const std::vector<RecordedThread>& threads) {
   std::set<std::string> places;
-  for (const RecordedThread& thread : threads) {
-    const auto own =
-        std::ranges::find_if(thread.stack, [](const RecordedFrame& frame) { return frame.library.empty(); });
-    if (own != thread.stack.end())
+  for (const RecordedThread& thread : threads)
+    if (const RecordedFrame* own = place_in(thread.stack))
       places.insert(RecordedPlace{.file = own->file, .line = own->line, .function = own->function}.text());
-  }
   std::vector<std::string> shown(places.begin(), places.end());
   if (shown.size() > kHangPlaces) {
     shown.resize(kHangPlaces);

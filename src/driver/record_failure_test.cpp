@@ -119,6 +119,9 @@ TEST(RecordFailure, HangsAreNamedByTheirPlaces) {
   EXPECT_EQ(hang.kind, "hang");
   EXPECT_EQ(hang.identity, "hang a.c:3 main; a.c:7 worker");
   EXPECT_EQ(hang.headline, "hang: the program has not ended within 1.50 s");
+  const RecordedFrame header{.function = "std::mutex::lock()", .file = "/usr/include/std_mutex.h", .line = 100};
+  EXPECT_EQ(recorded_hang(std::nullopt, {{.name = "0", .stack = {outside, header, b}}}).identity,
+            "hang a.c:3 main");
   EXPECT_EQ(recorded_hang(std::chrono::seconds(1), {}).identity, "hang");
   EXPECT_EQ(recorded_hang(std::nullopt, {}).headline, "hang: all threads wait for each other");
 }
