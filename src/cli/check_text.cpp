@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/duration.h"
-#include "base/process.h"
 #include "cli/control_options.h"
+#include "cli/schedule_output.h"
 
 namespace heddle {
 namespace {
@@ -151,9 +151,7 @@ void print_found(const FoundFailure& found) {
   fmt::print(stderr, "  {} and {}; replayed in fresh processes: the same failure {} of {} times\n",
              counted(measures.preemptions, "preemption"), counted(measures.segments, "segment"),
              found.confirmation.confirmed, kCheckConfirmations);
-  if (!found.schedule.empty())
-    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", found.schedule,
-               shell_quote({found.schedule}));
+  fmt::print(stderr, "{}", schedule_next_text(found.schedule));
 }
 
 std::string site_text(const ExploreResult& result, const CodeNames& names) {

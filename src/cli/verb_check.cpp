@@ -12,6 +12,7 @@
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "cli/report_output.h"
+#include "cli/schedule_output.h"
 #include "driver/output_calls.h"
 #include "driver/unseen_code.h"
 #include "replay/interrupt.h"
@@ -189,21 +190,17 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   }));
   doubt(result, unseen);
   std::vector<FoundFailure> found;
+  Result<void> written;
   for (const Execution& failure : result.failures) {
     line.show(fmt::format("found: {}; shortening", failure.failure->identity));
     FoundFailure each{.confirmation =
                           HEDDLE_TRY(confirm(failure, executor, options.rules, kCheckConfirmations))};
     if (!given.no_shorten && each.confirmation.confirmed == kCheckConfirmations && !interrupted())
       HEDDLE_TRY(shorten(each.confirmation, executor, options.rules, shorten_time));
-    const Schedule& schedule = each.confirmation.best.schedule;
-    if (each.confirmation.best.schedule_complete) {
-      if (given.output.empty() || !found.empty()) {
-        each.schedule = HEDDLE_TRY(save_new_schedule(setup.program->executable(), schedule)).string();
-      } else {
-        HEDDLE_TRY(save_schedule(given.output, schedule));
-        each.schedule = given.output;
-      }
-    }
+    ScheduleOutput output(setup.program->executable(), found.empty() ? given.output : "");
+    if (each.confirmation.best.schedule_complete) output.save(each.confirmation.best.schedule);
+    each.schedule = output.file();
+    if (written) written = output.written();
     found.push_back(std::move(each));
   }
   line.clear();
@@ -221,6 +218,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
                                .schedule_file = found[i].schedule,
                                .assumptions = assumed},
                               common));
+  HEDDLE_TRY(written);
   if (given.races == "fail" && !result.races.empty()) return ExitCode::failure_found;
   return exit_code(result);
 }

@@ -5,6 +5,8 @@
 #include "base/process.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
+#include "cli/report_output.h"
+#include "cli/schedule_output.h"
 #include "cli/schedule_story.h"
 #include "driver/core_search.h"
 #include "replay/interrupt.h"
@@ -17,7 +19,7 @@ constexpr size_t kShownVariables = 10;
 
 struct Options {
   ControlOptions control{.max_events = kDefaultMaxEvents};
-  std::string core, time, shorten_time, output, order, debug_file, snapshots;
+  std::string core, time, shorten_time, output, report, order, debug_file, snapshots;
   std::optional<uint64_t> tries, instructions;
   unsigned preemptions = 2, jobs = 1;
   bool no_shorten = false;
@@ -148,7 +150,7 @@ Json to_json(const Outcomes& all, const ControlledProgram& program) {
   return json;
 }
 
-void print_result(const Outcomes& all, const CodeNames& names) {
+void print_result(const Outcomes& all, const Options& given, const CodeNames& names) {
   if (!all.confirmation) {
     std::string why = fmt::format("all combinations of preemptions at {} were tried, then random schedules",
                                   counted(all.search.candidates, "point"));
@@ -156,10 +158,10 @@ void print_result(const Outcomes& all, const CodeNames& names) {
     if (all.search.end == CoreSearchResult::End::interrupted) why = "interrupted";
     if (all.search.end == CoreSearchResult::End::stopped) why = unfinished_text(all.search.last);
     fmt::print(stderr,
-               "heddle: undecided: no failing schedule in {} ({})\n  why: {}\n  next: heddle hunt -- APP ARGS, "
-               "or --memory-model "
-               "tso\n",
-               counted(all.search.tries, "run"), duration_text(all.search.elapsed), why);
+               "heddle: undecided: no failing schedule in {} ({})\n  why: {}\n  next: heddle hunt -- {}, or "
+               "--memory-model tso\n",
+               counted(all.search.tries, "run"), duration_text(all.search.elapsed), why,
+               shell_quote(given.command));
     return;
   }
   const Confirmation& confirmation = *all.confirmation;
@@ -174,9 +176,7 @@ void print_result(const Outcomes& all, const CodeNames& names) {
              all.search.by_chance ? " (at random, when all combinations of preemptions had been tried)" : "",
              duration_text(all.search.elapsed),
              counted(measure(confirmation.best.schedule).preemptions, "preemption"), confirmation.confirmed);
-  if (!all.output.empty())
-    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", all.output,
-               shell_quote({all.output}));
+  fmt::print(stderr, "{}", schedule_next_text(all.output));
 }
 
 Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
@@ -195,9 +195,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   HEDDLE_TRY(given.control.apply(setup.launch));
   HEDDLE_TRY(set_input(setup.launch, given.control.input));
   HEDDLE_TRY(check_output(given.output));
+  HEDDLE_TRY(check_report_folder(given.report));
   const InterruptGuard guard;
   ProgressLine line(!common.quiet && !common.json);
   line.show("reading the core");
+  ScheduleOutput output(setup.program->executable(), given.output);
   Outcomes all;
   all.core = HEDDLE_TRY(open_core(given.core, *setup.program, setup.launch.command, given.debug_file));
   line.show("following a run without preemptions");
@@ -232,17 +234,14 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     if (all.search.end == CoreSearchResult::End::found) {
       Confirmation confirmation = HEDDLE_TRY(confirm(all.search.last, executor, options.rules, 3));
       if (confirmation.confirmed > 0) {
+        output.save(confirmation.best.schedule);
         if (!given.no_shorten && !interrupted()) {
           line.show("shortening");
           HEDDLE_TRY(shorten(confirmation, executor, options.rules, shorten_time));
           line.clear();
+          output.save(confirmation.best.schedule);
         }
-        all.output = given.output;
-        if (all.output.empty())
-          all.output =
-              HEDDLE_TRY(save_new_schedule(setup.program->executable(), confirmation.best.schedule)).string();
-        else
-          HEDDLE_TRY(save_schedule(all.output, confirmation.best.schedule));
+        all.output = output.file();
         Execution told = HEDDLE_TRY(executor.execute({.schedule = &confirmation.best.schedule,
                                                       .rules = options.rules,
                                                       .fresh = true,
@@ -261,7 +260,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   if (common.json)
     print_json(to_json(all, *setup.program));
   else
-    print_result(all, *setup.program);
+    print_result(all, given, *setup.program);
+  if (all.confirmation)
+    HEDDLE_TRY(write_report(given.report, all.confirmation->best.schedule, setup,
+                            {.rules = options.rules, .origin = "core", .schedule_file = all.output}, common));
+  HEDDLE_TRY(output.written());
   return all.confirmation ? ExitCode::ok : ExitCode::undecided;
 }
 
@@ -313,6 +316,7 @@ void add_core(VerbSet& verbs) {
   verb->add_option("--shorten-time", options->shorten_time,
                    "How long to look for shorter schedules (default 10s)")
       ->check(duration_value());
+  add_report_option(*verb, options->report);
   add_rule_options(*verb, options->control);
   add_launch_options(*verb, options->control);
   verb->add_option("APP", options->command, "The program and its arguments")->required();

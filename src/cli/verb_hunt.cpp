@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 
 #include "base/duration.h"
-#include "base/process.h"
 #include "cli/control_options.h"
 #include "cli/progress_line.h"
 #include "cli/report_output.h"
+#include "cli/schedule_output.h"
 #include "driver/hunt.h"
 #include "replay/interrupt.h"
 
@@ -140,8 +140,7 @@ void print_failure(const HuntResult& result, const HuntOptions& options, const s
         stderr,
         "  only {} of {} replays showed this failure again: something outside heddle's control takes part\n",
         result.confirmation.confirmed, options.confirmations);
-  if (!output.empty())
-    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {}\n", output, shell_quote({output}));
+  fmt::print(stderr, "{}", schedule_next_text(output));
 }
 
 void print_result(const HuntResult& result, const HuntOptions& options, const std::string& output,
@@ -183,8 +182,7 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     if (common.verbose) fmt::print(stderr, "heddle: {}\n", text);
   };
 
-  std::string output;
-  std::optional<Error> unwritten;
+  ScheduleOutput output(setup.program->executable(), given.output);
   std::string told_reason;
   HuntEvents events;
   events.progress = [&](const HuntState& state) {
@@ -195,21 +193,8 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
     }
     line.show_now_and_then(progress_text(state));
   };
-  events.found = [&](const Execution& execution) -> Result<void> {
-    if (!execution.schedule_complete || unwritten) return {};
-    const auto save = [&]() -> Result<std::string> {
-      const std::string file = output.empty() ? given.output : output;
-      if (file.empty())
-        return HEDDLE_TRY(save_new_schedule(setup.program->executable(), execution.schedule)).string();
-      HEDDLE_TRY(save_schedule(file, execution.schedule));
-      return file;
-    };
-    const Result<std::string> saved = save();
-    if (saved)
-      output = *saved;
-    else
-      unwritten = saved.error();  // what was found must be told first
-    return {};
+  events.found = [&](const Execution& execution) {
+    if (execution.schedule_complete) output.save(execution.schedule);
   };
   events.shortening = [&](const Execution& execution) {
     line.show(fmt::format("found: {}; shortening", execution.failure->identity));
@@ -227,13 +212,13 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   line.clear();
   if (!result) return result.error();
   if (common.json)
-    print_json(to_json(*result, executor, options, output));
+    print_json(to_json(*result, executor, options, output.file()));
   else
-    print_result(*result, options, output, common);
+    print_result(*result, options, output.file(), common);
   if (result->end == HuntResult::End::failure && result->last.schedule_complete)
     HEDDLE_TRY(write_report(given.report, result->last.schedule, setup,
-                            {.rules = options.rules, .origin = "hunt", .schedule_file = output}, common));
-  if (unwritten) return *unwritten;
+                            {.rules = options.rules, .origin = "hunt", .schedule_file = output.file()}, common));
+  HEDDLE_TRY(output.written());
   return exit_code(*result);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/flow_text.h"
 #include "cli/progress_line.h"
 #include "cli/report_output.h"
+#include "cli/schedule_output.h"
 #include "cli/schedule_story.h"
 #include "cli/solve_options.h"
 #include "driver/changed_inputs.h"
@@ -229,11 +230,7 @@ void print_reproduced(const ReproduceResult& result, const Recorded& recorded, c
                "  Not each time: the program depends on something that its runs leave behind or that changes, "
                "such as files. "
                "See\n  heddle replay, which says where runs differ.\n");
-  if (!output.empty())
-    fmt::print(stderr,
-               "heddle: schedule in {}\n  next: heddle replay {}\n        heddle replay {} --gdb\n        "
-               "heddle report {}    why it fails\n",
-               output, shell_quote({output}), shell_quote({output}), shell_quote({output}));
+  fmt::print(stderr, "{}", schedule_next_text(output));
 }
 
 void print_result(const ReproduceResult& result, const Recorded& recorded, const ReproduceOptions& options,
@@ -307,7 +304,7 @@ void print_flow_result(const FlowReproduction& result, const RecordingInfo& info
   const bool made = result.matched != FailureMatch::none;
   const Execution& best = result.confirmation.best;
   if (common.json) {
-    print_json({{"verdict", output.empty() ? "diverged" : "reproduced"},
+    print_json({{"verdict", made ? "reproduced" : "diverged"},
                 {"replayed", true},
                 {"recorded_failure", info.failure->identity},
                 {"failure", made ? best.failure->to_json() : Json()},
@@ -320,8 +317,7 @@ void print_flow_result(const FlowReproduction& result, const RecordingInfo& info
     fmt::print(stderr, "heddle: {}heddle: under control too: {}, {} switches; shown again {} times\n",
                best.failure->report(), counted(measures.preemptions, "preemption"), measures.switches,
                result.confirmation.confirmed);
-    fmt::print(stderr, "heddle: schedule in {}\n  next: heddle replay {} --gdb\n", output,
-               shell_quote({output}));
+    fmt::print(stderr, "{}", schedule_next_text(output));
   } else {
     fmt::print(stderr,
                "heddle: the recording replays, but a controlled run in its order did not fail so: {}\n  What "
@@ -354,16 +350,14 @@ Result<ExitCode> run_flow(const Options& given, const CommonOptions& common) {
   const FlowReproduction result = HEDDLE_TRY(reproduce_flow(guide, *info.failure, executor, flow_options));
   const Schedule& schedule = result.confirmation.best.schedule;
   const bool made = result.matched != FailureMatch::none && result.confirmation.best.schedule_complete;
-  std::string output = made ? given.output : "";
-  if (made && output.empty())
-    output = HEDDLE_TRY(save_new_schedule(setup.program->executable(), schedule)).string();
-  else if (made)
-    HEDDLE_TRY(save_schedule(output, schedule));
-  print_flow_result(result, info, folder, output, common);
+  ScheduleOutput output(setup.program->executable(), given.output);
+  if (made) output.save(schedule);
+  print_flow_result(result, info, folder, output.file(), common);
   if (!made) return interrupted() ? ExitCode::undecided : ExitCode::diverged;
-  ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output};
+  ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output.file()};
   if (!given.report_time.empty()) report_options.time = HEDDLE_TRY(parse_duration(given.report_time));
   HEDDLE_TRY(write_report(given.report, schedule, setup, report_options, common));
+  HEDDLE_TRY(output.written());
   return ExitCode::ok;
 }
 
@@ -391,16 +385,11 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   }
   HEDDLE_TRY(set_input(setup.launch, given.input));
   ProgramExecutor executor(*setup.program, setup.launch);
-  std::string output = given.output;
+  ScheduleOutput output(setup.program->executable(), given.output);
   ReproduceEvents events;
   events.progress = [&](const std::string& text) { line.show_now_and_then(text); };
-  events.found = [&](const Execution& execution) -> Result<void> {
-    if (!execution.schedule_complete) return {};
-    if (output.empty())
-      output = HEDDLE_TRY(save_new_schedule(setup.program->executable(), execution.schedule)).string();
-    else
-      HEDDLE_TRY(save_schedule(output, execution.schedule));
-    return {};
+  events.found = [&](const Execution& execution) {
+    if (execution.schedule_complete) output.save(execution.schedule);
   };
   const Result<ReproduceResult> result =
       reproduce(recorded.trace, *recorded.info.failure, *engine, executor, options, events);
@@ -416,15 +405,16 @@ Result<ExitCode> run_verb(const Options& given, const CommonOptions& common) {
   }
   line.clear();
   if (common.json)
-    print_json(to_json(*result, recorded, output));
+    print_json(to_json(*result, recorded, output.file()));
   else
-    print_result(*result, recorded, options, *setup.program, own, output);
+    print_result(*result, recorded, options, *setup.program, own, output.file());
   if (result->end == ReproduceResult::End::reproduced && result->confirmation.best.schedule_complete) {
-    ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output};
+    ReportOptions report_options{.rules = options.rules, .origin = "reproduce", .schedule_file = output.file()};
     if (!given.report_time.empty()) report_options.time = HEDDLE_TRY(parse_duration(given.report_time));
     report_options.assumptions = assumptions(*result, recorded, options);
     HEDDLE_TRY(write_report(given.report, result->confirmation.best.schedule, setup, report_options, common));
   }
+  HEDDLE_TRY(output.written());
   return exit_code(result->end);
 }
 

@@ -103,11 +103,11 @@ class Hunter {
       return false;
     }
     result_.end = HuntResult::End::failure;
-    HEDDLE_TRY(events_.found(confirmation.best));
+    events_.found(confirmation.best);
     if (options_.shorten && confirmation.confirmed == options_.confirmations && !interrupted()) {
       events_.shortening(confirmation.best);
       HEDDLE_TRY(shorten(confirmation, executor_, options_.rules, options_.shorten_time));
-      HEDDLE_TRY(events_.found(confirmation.best));
+      events_.found(confirmation.best);
     }
     result_.last = confirmation.best;
     return true;

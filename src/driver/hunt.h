@@ -62,7 +62,7 @@ struct HuntState {
 struct HuntEvents {
   std::function<void(const HuntState&)> progress = [](const HuntState&) {};
   // A failure was found; called again with each better schedule: to be written at once.
-  std::function<Result<void>(const Execution&)> found = [](const Execution&) -> Result<void> { return {}; };
+  std::function<void(const Execution&)> found = [](const Execution&) {};
   std::function<void(const Execution&)> shortening = [](const Execution&) {};
   // Fresh processes did not show a failure that a process reset between runs had.
   std::function<void(const Execution&)> dropped = [](const Execution&) {};

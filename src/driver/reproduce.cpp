@@ -194,15 +194,16 @@ class Reproducer {
   }
 
   Result<void> finish() {
-    HEDDLE_TRY(events_.found(result_.confirmation.best));
+    events_.found(result_.confirmation.best);
     result_.confirmation =
         HEDDLE_TRY(confirm(std::move(result_.confirmation.best), executor_, rules_, options_.confirmations));
-    HEDDLE_TRY(events_.found(result_.confirmation.best));
+    events_.found(result_.confirmation.best);
     if (!options_.shorten || result_.confirmation.confirmed < options_.confirmations || interrupted())
       return {};
     events_.progress("looking for fewer switches");
     HEDDLE_TRY(shorten(result_.confirmation, executor_, rules_, time_for_shortening()));
-    return events_.found(result_.confirmation.best);
+    events_.found(result_.confirmation.best);
+    return {};
   }
 
   // What is left of the time.

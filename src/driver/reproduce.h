@@ -68,7 +68,7 @@ struct ReproduceResult {
 struct ReproduceEvents {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   // Called again with each better schedule: to be written at once.
-  std::function<Result<void>(const Execution&)> found = [](const Execution&) -> Result<void> { return {}; };
+  std::function<void(const Execution&)> found = [](const Execution&) {};
 };
 
 // Of a run that followed an order but did not show the failure, in words.

@@ -59,7 +59,7 @@ struct FindingVariable {
 };
 
 struct FailureFinding {
-  std::string origin;  // "hunt", "check", "reproduce", "a schedule"
+  std::string origin;  // "hunt", "check", "reproduce", "core", "a schedule"
   std::string schedule_file;
   ScheduleHeader header;
   std::vector<ScheduleThread> threads;
