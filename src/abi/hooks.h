@@ -59,6 +59,9 @@
 /* Before a call of code that heddle does not see and that may read anything: buffered stores become visible. No
  * decision point. `target` is what is called; nothing happens when that is code of the program. */
 #define HEDDLE_HOOK_LEAVE "heddle_control_leave"
+/* In place of what the processor says on its own (instrument/machine_values.h): nanoseconds, a random number. */
+#define HEDDLE_HOOK_CLOCK "heddle_control_clock"
+#define HEDDLE_HOOK_CHANCE "heddle_control_chance"
 /* Variant "follow": control, and where threads go. A block is entered (`block`: its id), a function left by a
  * return. */
 #define HEDDLE_HOOK_MOVE_BLOCK "heddle_control_move_block"
@@ -88,6 +91,8 @@ void heddle_control_assembly(uint32_t site);
 void heddle_control_assembly_load(const void* at, uint64_t size, uint32_t site);
 void heddle_control_own(const void* at, uint64_t size);
 void heddle_control_leave(const void* target);
+uint64_t heddle_control_clock(void);
+uint64_t heddle_control_chance(void);
 void heddle_control_frame_end(const void* limit);
 void heddle_control_move_block(uint32_t block);
 void heddle_control_move_return(uint32_t function);

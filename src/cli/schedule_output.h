@@ -11,8 +11,8 @@
 namespace heddle {
 
 // The file that the user named, or else the first of APP.heddle, APP.1.heddle, ... that is not there yet. A
-// schedule is saved as soon as it is found, and again into the same file when a shorter one is known. A file that
-// cannot be written does not keep the failure from being told: that comes last, by written().
+// schedule is saved as soon as it is found, and again into the same file when a shorter one is known. A file
+// that cannot be written does not keep the failure from being told: that comes last, by written().
 class ScheduleOutput {
  public:
   ScheduleOutput(std::filesystem::path program, std::string named)

@@ -10,6 +10,7 @@
 #include "instrument/control_accesses.h"
 #include "instrument/control_calls.h"
 #include "instrument/instrument.h"
+#include "instrument/machine_values.h"
 #include "program/sharing.h"
 
 namespace heddle {
@@ -88,6 +89,35 @@ void add_frame_ends(const Program& program, const ControlHooks& hooks, llvm::Fun
   }
 }
 
+// So that a schedule gives the same run again.
+void answer_by_the_schedule(llvm::CallBase& call, const ControlHooks& hooks) {
+  llvm::Value* now = nullptr;
+  const auto clock = [&](llvm::IRBuilder<>& builder) {
+    if (now == nullptr) now = builder.CreateCall(hooks.clock);
+    return now;
+  };
+  replace_machine_values(call,
+                         [&](llvm::IRBuilder<>& builder, llvm::Value*, MachineValue what) -> llvm::Value* {
+                           switch (what) {
+                             case MachineValue::clock:
+                               return clock(builder);
+                             case MachineValue::clock_low:
+                               return builder.CreateAnd(clock(builder), builder.getInt64(UINT32_MAX));
+                             case MachineValue::clock_high:
+                               return builder.CreateLShr(clock(builder), 32);
+                             case MachineValue::chance:
+                               return builder.CreateCall(hooks.chance);
+                             case MachineValue::success:
+                               return builder.getInt64(1);
+                             case MachineValue::processor:
+                               return builder.getInt64(0);
+                             case MachineValue::description:
+                               break;
+                           }
+                           return nullptr;
+                         });
+}
+
 }  // namespace
 
 ControlInstrumentation::ControlInstrumentation(const Program& program, llvm::Module& module,
@@ -117,6 +147,8 @@ void ControlInstrumentation::apply() {
   add_access_hooks(hooks);
   for (const auto& [fence, order] : work_.fences) HookEmitter(program_, hooks, *fence).fence(order);
   add_call_hooks(hooks);
+  for (llvm::CallBase* call : work_.calls)
+    if (asks_the_machine(*call)) answer_by_the_schedule(*call, hooks);
   for (llvm::Function* function : work_.functions) {
     keep_objects_apart(*function);
     add_frame_ends(program_, hooks, *function);

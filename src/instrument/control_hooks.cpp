@@ -31,6 +31,8 @@ ControlHooks::ControlHooks(llvm::Module& module) {
                                          llvm::PointerType::getUnqual(module.getContext()));
   leave =
       module.getOrInsertFunction(HEDDLE_HOOK_LEAVE, nothing, llvm::PointerType::getUnqual(module.getContext()));
+  clock = module.getOrInsertFunction(HEDDLE_HOOK_CLOCK, word);
+  chance = module.getOrInsertFunction(HEDDLE_HOOK_CHANCE, word);
   site = new llvm::GlobalVariable(module, number, false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                   HEDDLE_CONTROL_SITE, nullptr, llvm::GlobalValue::InitialExecTLSModel);
 }

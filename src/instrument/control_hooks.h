@@ -16,6 +16,7 @@ struct ControlHooks {
 
   llvm::FunctionCallee read, write, atomic_read, atomic_write, update, fence, in_place;
   llvm::FunctionCallee range, call, blocking, blocking_done, assembly, assembly_load, own, leave, frame_end;
+  llvm::FunctionCallee clock, chance;
   llvm::GlobalVariable* site;  // the thread-local variable
 };
 

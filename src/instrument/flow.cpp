@@ -14,6 +14,7 @@
 #include "instrument/flow_accesses.h"
 #include "instrument/flow_calls.h"
 #include "instrument/instrument.h"
+#include "instrument/machine_values.h"
 #include "program/calls.h"
 #include "program/library_models.h"
 #include "program/sharing.h"
@@ -46,17 +47,23 @@ class FlowInstrumentation {
           hooked.contains(access.instruction->getFunction()))
         accesses[const_cast<llvm::Instruction*>(access.instruction)].push_back(
             {access, llvm::WeakTrackingVH(const_cast<llvm::Value*>(access.pointer))});
-    std::vector<llvm::CallBase*> calls;
+    std::vector<llvm::CallBase*> calls, asking;
     std::vector<llvm::AllocaInst*> variables;
     for (llvm::Function* function : functions) llvm::append_range(variables, local_variables(*function));
     for (llvm::Function* function : functions)
-      for (llvm::Instruction& instruction : llvm::instructions(*function))
-        if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-            call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call))
-          calls.push_back(call);
+      for (llvm::Instruction& instruction : llvm::instructions(*function)) {
+        auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        if (call == nullptr) continue;
+        if (!llvm::isa<llvm::IntrinsicInst>(call)) calls.push_back(call);
+        if (asks_the_machine(*call)) asking.push_back(call);
+      }
     const ControlHooks ranges(module_);
     const FlowHooks hooks(module_);
     add_calls(calls, ranges, hooks);
+    for (llvm::CallBase* call : asking)
+      replace_machine_values(*call, [&](llvm::IRBuilder<>& builder, llvm::Value* said, MachineValue) {
+        return hooks.told(builder, said);
+      });
     for (auto& [instruction, of_one] : accesses)
       if (!is_inline_access(*instruction)) add_access(*instruction, of_one, ranges, hooks);
     for (llvm::Function* function : functions) add_flow_accesses(*function, accesses, program_, hooks);

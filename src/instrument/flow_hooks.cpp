@@ -33,6 +33,7 @@ FlowHooks::FlowHooks(llvm::Module& module) {
   begin_ranges_ =
       module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_RANGES, nothing, word, word, word, word, word);
   end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
+  told_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_TOLD, word, word);
   const auto thread_local_variable = [&](llvm::Type* type, const char* name) {
     auto* variable = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                               name, nullptr, llvm::GlobalValue::InitialExecTLSModel);
@@ -113,6 +114,10 @@ void FlowHooks::allocate_private(llvm::CallBase& call) const {
   llvm::BasicBlock* next = invoke->getNormalDest();
   if (next->getSinglePredecessor() == nullptr) next = llvm::SplitEdge(invoke->getParent(), next);
   set(&*next->getFirstInsertionPt(), 0);
+}
+
+llvm::Value* FlowHooks::told(llvm::IRBuilder<>& builder, llvm::Value* value) const {
+  return builder.CreateCall(told_, builder.CreateZExt(value, builder.getInt64Ty()));
 }
 
 llvm::Value* FlowHooks::self(llvm::IRBuilder<>& builder) const {

@@ -37,10 +37,13 @@ class FlowHooks {
   // Around a call that gives new memory which no other thread reaches.
   void allocate_private(llvm::CallBase& call) const;
 
+  // The number when recording; in a replay the one that was recorded. 64 bits.
+  llvm::Value* told(llvm::IRBuilder<>& builder, llvm::Value* value) const;
+
   llvm::Value* self(llvm::IRBuilder<>& builder) const;  // the thread's state
 
  private:
-  llvm::FunctionCallee begin_, begin_ranges_, end_;
+  llvm::FunctionCallee begin_, begin_ranges_, end_, told_;
   llvm::GlobalVariable *self_, *private_;
 };
 

@@ -65,6 +65,10 @@ static uint64_t look(clockid_t clock) {
   return rt_clock(clock);
 }
 
+uint64_t heddle_control_clock(void) {
+  return look(CLOCK_MONOTONIC);
+}
+
 static struct timespec timespec_of(uint64_t nanoseconds) {
   return (struct timespec){.tv_sec = (time_t)(nanoseconds / SECOND), .tv_nsec = (long)(nanoseconds % SECOND)};
 }

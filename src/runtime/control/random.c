@@ -31,6 +31,10 @@ static uint64_t draw(void) {
   return rt_next_random(&state);
 }
 
+uint64_t heddle_control_chance(void) {
+  return draw();
+}
+
 static void fill(void* buffer, size_t size) {
   for (uint8_t* to = buffer; size > 0;) {
     const uint64_t word = draw();
