@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#define HEDDLE_FLOW_FORMAT 4
+#define HEDDLE_FLOW_FORMAT 5
 #define HEDDLE_FLOW_MAGIC 0x776f6c66656c6468ull       /* "hdleflow" */
 #define HEDDLE_FLOW_PLAN_MAGIC 0x6e616c70656c6468ull  /* "hdleplan" */
 #define HEDDLE_FLOW_STEPS_MAGIC 0x70657473656c6468ull /* "hdlestep" */
@@ -95,6 +95,7 @@ struct heddle_flow_thread {
                      in none */
   uint64_t held;  /* the word of a granule that is accessed under the lock that the thread took last, with no
                      hands; ~0: it holds none */
+  uint64_t first; /* events of the threads that had its slot before: its own numbers follow (runtime/flow/slots.c) */
 };
 /* Odd, so that no single value is lost, and cheap: one instruction that takes one cycle. */
 #define HEDDLE_FLOW_FACTOR 9ull
@@ -177,6 +178,7 @@ enum heddle_flow_name_kind {
 };
 struct heddle_flow_name {
   uint32_t slot, site; /* site: instruction of the canonical program */
+  uint64_t number;     /* of the event */
   uint64_t occurrence; /* the thread has been there so many times */
   uint32_t kind, reserved;
 };

@@ -227,6 +227,7 @@ struct heddle_record_process {
   uint32_t files; /* how many of these were given out; may be more than there are. Filled in: where path is not empty */
   uint32_t lost_logs; /* logs that could not be made: no space, no memory */
   uint64_t arguments, argument_text; /* main's argv, and what it begins with: the texts follow one another */
+  char refused[256]; /* why the runtime ended the program, which it cannot record; empty: it did not */
 };
 /* Behind it, at HEDDLE_RECORD_FILES_OFFSET: the files that were read, up to HEDDLE_RECORD_MAX_FILES. */
 #define HEDDLE_RECORD_FILES_OFFSET 8192

@@ -74,14 +74,14 @@ std::string flow_text(const fs::path& recording) {
   const Result<std::vector<FlowThread>> threads = read_flow_logs(recording);
   if (!threads) return threads.error().text() + "\n";
   uint64_t events = 0, edges = 0;
-  for (const FlowThread& thread : *threads) events += thread.events, edges += thread.edges.size();
+  for (const FlowThread& thread : *threads) events += thread.performed(), edges += thread.edges.size();
   std::string out = fmt::format(
       "\nFlow\n  {} events: shared accesses, synchronisation, calls into libraries; {} edges between threads "
       "order them\n"
       "  thread              events       edges     outside         log  memory taken over    barriers\n",
       events, edges);
   for (const FlowThread& thread : *threads) {
-    out += fmt::format("  {:<12} {:>13} {:>11} {:>11} {:>11} {:>18} {:>11}\n", thread.name, thread.events,
+    out += fmt::format("  {:<12} {:>13} {:>11} {:>11} {:>11} {:>18} {:>11}\n", thread.name, thread.performed(),
                        thread.edges.size(), thread.outside, size_text(thread.stream_bytes), thread.handed_over,
                        thread.barriers);
     if (!thread.damage.empty()) out += fmt::format("    {}\n", thread.damage);

@@ -37,11 +37,11 @@ Result<Guide> flow_guide(const std::vector<FlowThread>& threads, std::span<const
   Guide guide;
   for (const FlowThread& thread : threads) guide.threads.push_back(HEDDLE_TRY(recorded_thread(thread.name)));
   for (const heddle_flow_name& name : names) {
-    const auto thread = std::ranges::find(threads, name.slot, &FlowThread::slot);
-    if (thread == threads.end())
+    const FlowThread* thread = flow_thread_of(threads, name.slot, name.number);
+    if (thread == nullptr)
       return Error{.what = fmt::format("the replay names a thread ({}) that was not recorded", name.slot)};
     const bool of_thread = name.kind == HEDDLE_FLOW_name_begin || name.kind == HEDDLE_FLOW_name_end;
-    guide.steps.push_back({.thread = static_cast<uint32_t>(thread - threads.begin()),
+    guide.steps.push_back({.thread = static_cast<uint32_t>(thread - threads.data()),
                            .target = target_of(name, program),
                            .site = of_thread ? HEDDLE_NO_SITE : name.site,
                            .occurrence = name.occurrence});

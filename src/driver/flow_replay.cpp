@@ -131,7 +131,7 @@ class Replayer {
     result_.threads = recorded_.size();
     result_.steps = steps;
     for (const FlowThread& thread : recorded_) {
-      result_.events += thread.events;
+      result_.events += thread.performed();
       result_.edges += thread.edges.size();
       result_.outside += thread.outside;
       if (!thread.damage.empty())
@@ -196,8 +196,8 @@ class Replayer {
           now > then.events && then.in_an_event && info_.failure && info_.failure->thread == then.name;
       if (more) continue;
       if (now != then.events) {
-        result_.differences.push_back(
-            fmt::format("thread {} performed {} events, recorded {}", then.name, now, then.events));
+        result_.differences.push_back(fmt::format("thread {} performed {} events, recorded {}", then.name,
+                                                  now - std::min(now, then.first), then.performed()));
       } else if (found != by_name.end() && found->second->hash != then.hash && then.hash_complete) {
         result_.differences.push_back(fmt::format("thread {} read other values", then.name));
       }

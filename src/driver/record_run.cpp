@@ -175,6 +175,8 @@ Result<RunEnd> run_recorded(const RunSpec& spec, ProcessFile& process) {
   StalledProcess stalled(child.pid());
   while (true) {
     if (const std::optional<int> status = child.wait(kLook)) {
+      if (const std::string why = process.copy().refused; !why.empty())
+        return Error{.what = "the run had to be ended", .where = spec.command.front(), .why = why};
       // Ctrl-C in a terminal reaches the program as well.
       return finish(interrupted() ? RunEnd::Kind::interrupted : RunEnd::Kind::ended, *status);
     }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <tuple>
 
 #include "base/files.h"
 #include "recording/flow_links.h"
@@ -129,11 +130,14 @@ Result<FlowThread> read_flow_log(const fs::path& file) {
   if (head.magic != HEDDLE_FLOW_MAGIC || head.format != HEDDLE_FLOW_FORMAT || head.slot >= HEDDLE_FLOW_SLOTS)
     return Error{.what = "this is no log of a flow recording of this version", .where = file};
   head.name[sizeof head.name - 1] = 0;
-  FlowThread thread{.name = head.name, .slot = head.slot, .ended = head.ended != 0, .hash = head.hash};
+  FlowThread thread{
+      .name = head.name, .slot = head.slot, .first = head.first, .ended = head.ended != 0, .hash = head.hash};
   const uint64_t state = head.status & ((1u << HEDDLE_FLOW_STATE_BITS) - 1);
   thread.events = head.status >> HEDDLE_FLOW_STATE_BITS;
   thread.in_an_event = (state == HEDDLE_FLOW_direct || state == HEDDLE_FLOW_waiting) && thread.events > 0;
   if (thread.in_an_event) --thread.events;
+  if (thread.events < thread.first)
+    return Error{.what = "this log of a flow recording is damaged: it ends before it begins", .where = file};
   thread.hash_complete = state == HEDDLE_FLOW_done;
   thread.handed_over = head.handed_over;
   thread.barriers = head.barriers;
@@ -153,16 +157,32 @@ static bool has_begun(const fs::path& file) {
   return stream.gcount() != 0 && (head.magic != 0 || head.stop != 0);
 }
 
+static std::pair<uint32_t, uint64_t> place_of(const FlowThread& thread) {
+  return {thread.slot, thread.first};
+}
+
+static bool comes_before(const FlowThread& a, const FlowThread& b) {
+  return std::tuple(a.slot, a.first, a.events) < std::tuple(b.slot, b.first, b.events);
+}
+
+const FlowThread* flow_thread_of(const std::vector<FlowThread>& threads, uint32_t slot, uint64_t number) {
+  const auto next = std::ranges::lower_bound(threads, std::pair(slot, number), {}, place_of);
+  if (next == threads.begin() || std::prev(next)->slot != slot) return nullptr;
+  return &*std::prev(next);
+}
+
 Result<std::vector<FlowThread>> read_flow_logs(const fs::path& folder) {
   std::vector<FlowThread> threads;
   std::error_code code;
   for (fs::directory_iterator at(folder / kThreadsFolder, code), end; !code && at != end; at.increment(code))
     if (at->path().extension() == ".flow" && has_begun(at->path()))
       threads.push_back(HEDDLE_TRY(read_flow_log(at->path())));
-  std::ranges::sort(threads, {}, &FlowThread::slot);
+  std::ranges::sort(threads, comes_before);
   for (size_t i = 1; i < threads.size(); ++i)
-    if (threads[i].slot == threads[i - 1].slot)
-      return Error{.what = "two threads of the recording have the same number", .where = folder};
+    if (threads[i].slot == threads[i - 1].slot && threads[i].first != threads[i - 1].events)
+      return Error{.what = "threads of the recording that came one after the other do not fit together",
+                   .where = folder,
+                   .why = "the recording is damaged"};
   resolve_links(threads);
   return threads;
 }

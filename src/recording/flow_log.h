@@ -48,7 +48,8 @@ struct FlowFile {
 struct FlowThread {
   std::string name;
   uint32_t slot = 0;
-  uint64_t events = 0;        // that it has done
+  uint64_t first = 0;         // events of the threads that had its slot before (runtime/flow/slots.c)
+  uint64_t events = 0;        // number of the last that it has done
   bool in_an_event = false;   // the run ended while it was at the next
   bool hash_complete = true;  // it has the values of all its events
   bool ended = false;         // by itself
@@ -60,11 +61,16 @@ struct FlowThread {
   std::vector<FlowEdge> edges;
   std::vector<FlowVersion> versions;
   std::set<FlowFile> files;
+
+  uint64_t performed() const { return events - first; }
 };
+
+// Of threads in order of slots and events: the one that performed this event of the slot, or nullptr.
+const FlowThread* flow_thread_of(const std::vector<FlowThread>& threads, uint32_t slot, uint64_t number);
 
 bool is_flow_recording(const std::filesystem::path& folder);
 Result<FlowThread> read_flow_log(const std::filesystem::path& file);
-// Of a recording's folder, in order of slots.
+// Of a recording's folder, in order of slots; those of one slot one after the other.
 Result<std::vector<FlowThread>> read_flow_logs(const std::filesystem::path& folder);
 // Why logs of the folder end early, a line for each: the disk was full. Reads their first pages only.
 std::vector<std::string> flow_logs_cut_short(const std::filesystem::path& folder);

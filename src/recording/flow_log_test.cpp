@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <random>
 
 #include "base/files.h"
 #include "recording/flow_links.h"
 #include "recording/flow_schedule.h"
+#include "recording/recording_info.h"
 
 namespace heddle {
 namespace {
@@ -21,6 +24,10 @@ class LogText {
     head_.format = HEDDLE_FLOW_FORMAT;
     head_.slot = slot;
     std::strcpy(head_.name, "0.1");
+  }
+  LogText& first(uint64_t events) {
+    head_.first = events;
+    return *this;
   }
   LogText& status(uint64_t number, heddle_flow_state state) {
     head_.status = number << HEDDLE_FLOW_STATE_BITS | state;
@@ -83,6 +90,27 @@ TEST_F(FlowLogTest, ReadsEdgesAndSkipsResults) {
   EXPECT_EQ(thread->edges, expected);
 }
 
+TEST_F(FlowLogTest, ThreadsWithOneSlotFollowEachOther) {
+  const fs::path threads = folder_.path() / kThreadsFolder;
+  ASSERT_TRUE(make_folders(threads));
+  const auto write = [&](const char* name, uint64_t first, uint64_t last) {
+    ASSERT_TRUE(write_file(threads / name, LogText(3).first(first).status(last, HEDDLE_FLOW_done).text()));
+  };
+  write("0.1.flow", 0, 7);
+  write("0.2.flow", 9, 12);
+  EXPECT_FALSE(read_flow_logs(folder_.path()));
+  write("0.3.flow", 7, 9);
+  const Result<std::vector<FlowThread>> logs = read_flow_logs(folder_.path());
+  ASSERT_TRUE(logs);
+  EXPECT_EQ(flow_thread_of(*logs, 3, 7), &(*logs)[0]);
+  EXPECT_EQ(flow_thread_of(*logs, 3, 8), &(*logs)[1]);
+  EXPECT_EQ(flow_thread_of(*logs, 3, 12), &(*logs)[2]);
+  EXPECT_EQ(flow_thread_of(*logs, 3, 0), nullptr);
+  EXPECT_EQ(flow_thread_of(*logs, 2, 1), nullptr);
+  write("0.2.flow", 12, 9);
+  EXPECT_FALSE(read_flow_logs(folder_.path()));
+}
+
 TEST_F(FlowLogTest, ReadsUpToDamage) {
   LogText log(0);
   log.status(4, HEDDLE_FLOW_done).edge(1, 1, 1).byte(99).edge(1, 1, 1);
@@ -113,18 +141,22 @@ FlowThread thread(uint32_t slot, uint64_t events, std::vector<FlowEdge> edges) {
   return {.name = std::to_string(slot), .slot = slot, .events = events, .edges = std::move(edges)};
 }
 
-// Every edge is kept, every event performed once.
+// Every edge is kept, every event performed once, and no step is of two threads.
 void check(const std::vector<FlowThread>& threads, const std::vector<FlowStep>& steps) {
   std::vector<uint64_t> done(HEDDLE_FLOW_SLOTS);
   for (const FlowStep& step : steps) {
-    const auto self = std::ranges::find(threads, step.slot, &FlowThread::slot);
+    const FlowThread* self = flow_thread_of(threads, step.slot, done[step.slot] + 1);
+    ASSERT_NE(self, nullptr);
+    ASSERT_LE(done[step.slot] + step.count, self->events);
     for (uint64_t i = 0; i < step.count; ++i) {
       ++done[step.slot];
       for (const FlowEdge& edge : self->edges)
         if (edge.number == done[step.slot]) ASSERT_GE(done[edge.slot], edge.after);
     }
   }
-  for (const FlowThread& each : threads) EXPECT_EQ(done[each.slot], each.events);
+  std::map<uint32_t, uint64_t> last;
+  for (const FlowThread& each : threads) last[each.slot] = each.events;
+  for (const auto& [slot, events] : last) EXPECT_EQ(done[slot], events);
 }
 
 // Stride: a read came after its write and before the next one there; other granules do not matter.
@@ -161,15 +193,22 @@ TEST(FlowSchedule, KeepsTheEdgesOfRandomRuns) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     const uint32_t count = 1 + random() % 5;
-    std::vector<FlowThread> threads;
-    for (uint32_t i = 0; i < count; ++i) threads.push_back(thread(i * 3, 0, {}));
+    std::vector<std::vector<FlowThread>> slots;
+    for (uint32_t i = 0; i < count; ++i) slots.push_back({thread(i * 3, 0, {})});
     for (int i = 0; i < 300; ++i) {  // a run: who comes after what has happened
-      FlowThread& self = threads[random() % count];
+      std::vector<FlowThread>& own = slots[random() % count];
+      if (random() % 20 == 0) {  // the next thread with this slot
+        own.push_back(thread(own.back().slot, own.back().events, {}));
+        own.back().first = own.back().events;
+      }
+      FlowThread& self = own.back();
       ++self.events;
-      const FlowThread& other = threads[random() % count];
+      const FlowThread& other = slots[random() % count].back();
       if (random() % 4 == 0 && other.events > 0 && &other != &self)
         self.edges.push_back({.number = self.events, .slot = other.slot, .after = 1 + random() % other.events});
     }
+    std::vector<FlowThread> threads;
+    for (std::vector<FlowThread>& own : slots) std::ranges::move(own, std::back_inserter(threads));
     const Result<std::vector<FlowStep>> steps = flow_schedule(threads);
     ASSERT_TRUE(steps);
     check(threads, *steps);

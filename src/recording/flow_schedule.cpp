@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
-
 namespace heddle {
 namespace {
 
@@ -12,9 +10,8 @@ constexpr size_t kNone = SIZE_MAX;
 class Linearisation {
  public:
   explicit Linearisation(const std::vector<FlowThread>& threads)
-      : threads_(threads), done_(threads.size()), next_edge_(threads.size()) {
-    by_slot_.fill(kNone);
-    for (size_t i = 0; i < threads.size(); ++i) by_slot_[threads[i].slot] = i;
+      : threads_(threads), next_edge_(threads.size()) {
+    for (const FlowThread& thread : threads) done_.push_back(thread.first);
   }
 
   Result<std::vector<FlowStep>> run() {
@@ -32,7 +29,7 @@ class Linearisation {
         return circle(current);
       }
       if (waits_for == nullptr) continue;
-      const size_t other = by_slot_[waits_for->slot];
+      const size_t other = index_of(*waits_for);
       if (other == kNone || threads_[other].events < waits_for->after) return unknown(current, *waits_for);
       current = other;
     }
@@ -41,14 +38,24 @@ class Linearisation {
  private:
   bool is_done(size_t i) const { return done_[i] == threads_[i].events; }
 
+  size_t index_of(const FlowEdge& edge) const {
+    const FlowThread* thread = flow_thread_of(threads_, edge.slot, edge.after);
+    return thread == nullptr ? kNone : static_cast<size_t>(thread - threads_.data());
+  }
+
   // As far as it can go; what it waits for then.
   const FlowEdge* run_on(size_t i) {
+    const uint32_t slot = threads_[i].slot;
+    if (i > 0 && threads_[i - 1].slot == slot && !is_done(i - 1)) {
+      begin_ = {.number = threads_[i].first + 1, .slot = slot, .after = threads_[i].first};
+      return &begin_;
+    }
     const std::vector<FlowEdge>& edges = threads_[i].edges;
     for (size_t& next = next_edge_[i]; next < edges.size(); ++next) {
       const FlowEdge& edge = edges[next];
       if (edge.number > threads_[i].events) break;
       if (edge.number > done_[i] + 1) done_[i] = edge.number - 1;
-      const size_t other = by_slot_[edge.slot];
+      const size_t other = index_of(edge);
       if (other != i && (other == kNone || done_[other] < edge.after)) return &edge;
     }
     done_[i] = threads_[i].events;
@@ -56,11 +63,11 @@ class Linearisation {
   }
 
   void add_step(size_t i, uint64_t count) {
-    const uint32_t slot = threads_[i].slot;
-    if (!steps_.empty() && steps_.back().slot == slot)
+    if (!steps_.empty() && last_ == i)
       steps_.back().count += count;
     else
-      steps_.push_back({.slot = slot, .count = count});
+      steps_.push_back({.slot = threads_[i].slot, .count = count});
+    last_ = i;
   }
 
   Error circle(size_t i) const {
@@ -77,10 +84,11 @@ class Linearisation {
   }
 
   const std::vector<FlowThread>& threads_;
-  std::array<size_t, HEDDLE_FLOW_SLOTS> by_slot_{};
   std::vector<uint64_t> done_;
   std::vector<size_t> next_edge_;
   std::vector<FlowStep> steps_;
+  size_t last_ = kNone;  // thread of the last step
+  FlowEdge begin_;       // what a thread waits for whose slot another one has
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // Light (section 4.2) gives flow dependences and their non-interference to a solver. The recorder of heddle
 // writes down who came after whom wherever accesses conflict, the overwriting ones too (runtime/flow/shadow.c),
 // so there is nothing to search: any order that keeps to the edges gives every read the write that it saw. This
-// one changes the thread as seldom as is easily found: a thread runs on until it has to wait for another.
+// one changes the thread as seldom as is easily found: a thread runs on until it has to wait for another. Threads
+// that had one slot come one after the other; no step is of two of them.
 #pragma once
 
 #include <vector>

@@ -33,6 +33,7 @@ uint64_t option_bits(const RecordingOptions& options) {
 heddle_record_process with_ends(heddle_record_process process) {
   for (char* text : {process.text, process.text2}) text[HEDDLE_RECORD_TEXT - 1] = 0;
   process.thread[sizeof process.thread - 1] = 0;
+  process.refused[sizeof process.refused - 1] = 0;
   return process;
 }
 

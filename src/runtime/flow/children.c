@@ -26,6 +26,7 @@ static int told(long result) {
 static void in_child(void) {
   if (rt_fl.mode == FL_REPLAY)
     for (;;) RT_SYS1(SYS_exit_group, 0);
+  rt_fl_restore_descriptors();
   rt_fl.mode = FL_OFF;
   heddle_flow_self = &rt_fl_nobody;
 }

@@ -421,11 +421,14 @@ void rt_fl_clear_event(void* at, uint64_t size) {
   if (event) end_event();
 }
 
-void rt_fl_event_after(uint32_t slot, uint64_t number) {
+void rt_fl_event_after(struct rt_fl_point one, struct rt_fl_point other) {
   if (!rt_fl_active() || rt_fl_local->open) return;
   rt_fl_local->range_count = 0;
   begin_event();
-  if (rt_fl.mode == FL_RECORD) rt_fl_after_event(slot, number);
+  if (rt_fl.mode == FL_RECORD) {
+    rt_fl_after_event(one.slot, one.number);
+    rt_fl_after_event(other.slot, other.number);
+  }
   end_event();
 }
 

@@ -9,11 +9,12 @@
  *   outside.c   results from outside: recorded, and given back in a replay
  *   turns.c     replay: one thread at a time, in the order of the steps; names.c: what these are called
  *   heap.c      malloc and its kin; places.c: where stacks and mappings lie
- *   threads.c   beginning and end of threads and of the process
+ *   threads.c   beginning and end of threads and of the process; slots.c: threads that come after each other
  *   handlers.c  handlers of signals
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
  *   files.c, mappings.c   files that are read, and that are mapped
+ *   descriptors.c   those of the runtime
  *   told.c, children.c   what nobody answers: chance, processes that the program starts
  *
  * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
@@ -34,15 +35,21 @@
 
 enum rt_fl_mode { FL_OFF, FL_RECORD, FL_REPLAY };
 
+/* An event. */
+struct rt_fl_point {
+  uint32_t slot;
+  uint64_t number; /* 0: none */
+};
+
 /* A thread as others see it. */
 struct rt_fl_shared {
   struct heddle_flow_thread* head; /* null: no thread has had this slot */
   int32_t tid;
-  uint64_t handle;      /* pthread_t */
-  const void* starting; /* struct rt_thread that is to get it */
-  uint32_t creator;
-  uint64_t created, last; /* number of the creator's event; of its own last one */
-  uint32_t go;            /* replay: a futex */
+  uint64_t handle;            /* pthread_t */
+  const void* starting;       /* struct rt_thread that is to get it */
+  struct rt_fl_point creator; /* the event that made it */
+  uint64_t last;              /* number of its own last event */
+  uint32_t go;                /* replay: a futex */
   void* (*start)(void*);
   int (*start_c11)(void*);
   void* argument;
@@ -51,6 +58,12 @@ struct rt_fl_shared {
   uint32_t asked;    /* to rest for a slice */
   uint32_t settles;  /* it changes words of its own by plain stores (sections.c) */
   uint64_t released; /* number of the event that ended its last section */
+  /* slots.c */
+  uint32_t state;                   /* enum slot_state */
+  bool detached;                    /* nobody will join it */
+  struct rt_fl_point freed;         /* the event that joined or detached it */
+  struct rt_fl_local *local, *left; /* of a thread that has ended; what is left of the one before */
+  uint64_t stack_size;
 };
 
 /* A range that the next event touches. */
@@ -92,11 +105,20 @@ struct rt_fl_blocks {
 };
 #define FL_OWN_STACK (256 * 1024)
 
-/* A thread as it sees itself. */
+/* A thread as it sees itself. With what comes first the next thread with its slot goes on (slots.c). */
 struct rt_fl_local {
   uint32_t slot;
   uint64_t seen[HEDDLE_FLOW_SLOTS]; /* the latest event of each thread that is known to come before */
-  uint64_t last_edge;               /* number of the event of the last edge */
+  void* own_stack;                  /* its upper end: entry.h */
+  uint64_t* after;                  /* words for when an event is done */
+  uint64_t after_room;
+  uint64_t sections; /* how many it has begun */
+  /* heap */
+  uint64_t heap_next, heap_end;          /* what is left of its part of the heap */
+  uint64_t heap_present;                 /* up to where there is memory */
+  struct rt_fl_blocks free[2][FL_SIZES]; /* [1]: private ones */
+
+  uint64_t last_edge; /* number of the event of the last edge */
   uint64_t edge_base[HEDDLE_FLOW_SLOTS];
   uint64_t last_version, version_granule, version_base; /* of Stride */
   uint64_t last_outside;
@@ -109,13 +131,11 @@ struct rt_fl_local {
   uint32_t range_count, held_count;
   bool recycles;     /* it makes its words new ones */
   bool open, inside; /* inside: an access that was met while another event is open */
-  uint64_t* after;   /* words for when it is done */
-  uint64_t after_room;
   struct rt_fl_run runs[FL_RUNS];
   uint32_t oldest_run;
   /* sections */
   uint32_t locks;                    /* that it holds */
-  uint64_t section, sections;        /* the one it is in; how many it has begun */
+  uint64_t section;                  /* the one it is in */
   struct rt_fl_hold holds[FL_HOLDS]; /* locks that it holds, the one that it took last at the end */
   uint32_t hold_count;
   struct rt_fl_slice slice;
@@ -128,12 +148,8 @@ struct rt_fl_local {
   bool has_turn, fails;
   const uint8_t *given, *given_end;
   uint64_t given_outside;
-  /* heap */
-  uint64_t heap_next, heap_end;          /* what is left of its part of the heap */
-  uint64_t heap_present;                 /* up to where there is memory */
-  struct rt_fl_blocks free[2][FL_SIZES]; /* [1]: private ones */
-  uint32_t depth;                        /* > 0: the runtime itself is at work: nothing is recorded */
-  void* own_stack;                       /* its upper end: entry.h */
+  uint32_t made;  /* slot of the thread that it is making */
+  uint32_t depth; /* > 0: the runtime itself is at work: nothing is recorded */
   /* handlers of signals */
   uint64_t tag; /* as in heddle_flow_self, where it is another one while signals are held */
   uint64_t place;
@@ -210,8 +226,8 @@ void rt_fl_object_event(const void* object);
 void rt_fl_empty_event(void);
 void rt_fl_abandon_event(void); /* it met a fault: it is over */
 void rt_fl_rest(bool rests);
-/* One event that comes after an event of another thread. */
-void rt_fl_event_after(uint32_t slot, uint64_t number);
+/* One event that comes after events of other threads. */
+void rt_fl_event_after(struct rt_fl_point one, struct rt_fl_point other);
 void rt_fl_clear_event(void* at, uint64_t size);
 void rt_fl_copy_event(void* to, const void* from, uint64_t size);
 /* An event about a block of the heap, which belongs to the thread from then on: all of it, of which so many
@@ -242,7 +258,25 @@ static inline void rt_fl_disturb(uint32_t site) { /* a place where a thread may 
   if (rt.chaos) rt_fl_rest_at(site);
 }
 
+/* ---- slots.c */
+uint32_t rt_fl_free_slot(void);       /* for a new thread */
+void rt_fl_await_slot(uint32_t slot); /* replay: until the thread that had it before is gone */
+/* Of a thread that begins: new, or what the one before has left. */
+struct rt_fl_local* rt_fl_begin_slot(uint32_t slot);
+void rt_fl_end_slot(struct rt_fl_local* local); /* by the thread, behind its last event */
+void rt_fl_slot_joined(uint32_t slot);          /* or detached, by the last event of this thread */
+void rt_fl_slot_detached(uint32_t slot);
+bool rt_fl_is_gone(uint32_t slot); /* the system's thread */
+
+/* ---- descriptors.c */
+void rt_fl_descriptors_init(void);
+int rt_fl_move_file(long descriptor); /* to where the program's are not; -1: it was none, or there is no room */
+bool rt_fl_limits_descriptors(long number, const long a[6]); /* a call about how many there may be */
+long rt_fl_limit_descriptors(const long a[6]);
+void rt_fl_restore_descriptors(void); /* in a child */
+
 /* ---- stream.c */
+void rt_fl_close_stream(struct rt_fl_local* local);
 bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread);
 void rt_fl_append(const void* data, uint64_t size);
 void rt_fl_commit(void);

@@ -20,9 +20,7 @@ void rt_fl_names_init(void) {
   __builtin_strcpy(path, rt.folder);
   __builtin_strcat(path, "/" HEDDLE_FLOW_NAMES);
   const long fd = RT_SYS4(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) return;
-  file = (int)RT_SYS3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900); /* far from the numbers that the program gets */
-  RT_SYS1(SYS_close, fd);
+  file = rt_fl_move_file(fd);
   rt_fl.names = file >= 0;
 }
 
@@ -42,8 +40,11 @@ static uint64_t count(uint32_t site, uint32_t kind) {
 void rt_fl_count_name(uint32_t site, enum heddle_flow_name_kind kind) {
   if (!rt_fl_active()) return;
   if (site == HEDDLE_NO_SITE && kind < HEDDLE_FLOW_name_begin) return;
-  last = (struct heddle_flow_name){
-      .slot = rt_fl_local->slot, .site = site, .occurrence = count(site, kind), .kind = kind};
+  last = (struct heddle_flow_name){.slot = rt_fl_local->slot,
+                                   .site = site,
+                                   .number = rt_fl_number(),
+                                   .occurrence = count(site, kind),
+                                   .kind = kind};
 }
 
 void rt_fl_write_name(void) {

@@ -59,9 +59,7 @@ void rt_fl_shadow_init(void) {
     RT_SYS3(SYS_madvise, at, size, MADV_DONTDUMP);
   }
   if (RT_SYS3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) return;
-  static const char text[] = "heddle: flow recording needs the system call membarrier (Linux 4.14)\n";
-  RT_SYS3(SYS_write, 2, text, sizeof text - 1);
-  for (;;) RT_SYS1(SYS_exit_group, 70);
+  rt_refuse("flow recording needs the system call membarrier (Linux 4.14)");
 }
 
 /* ---- other threads */

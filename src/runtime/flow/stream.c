@@ -52,18 +52,12 @@ static bool next_part(struct rt_fl_local* local) {
 
 bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread) {
   char path[RT_PATH_SIZE];
-  local->file = -1;
   rt_log_path(&thread->log, ".flow", path);
-  const long fd = RT_SYS4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (failed(fd)) return false;
-  /* Far from the numbers that the program gets. */
-  const long moved = RT_SYS3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
-  long result = moved;
-  if (!failed(moved)) {
-    RT_SYS1(SYS_close, fd);
-    local->file = (int)moved;
-    result = rt_allocate((int)moved, 0, HEDDLE_FLOW_PAGE);
-  }
+  local->file =
+      rt_fl_move_file(RT_SYS4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (local->file < 0)
+    rt_refuse("the log of a thread cannot be opened: too many threads for the limit of open files");
+  long result = rt_allocate(local->file, 0, HEDDLE_FLOW_PAGE);
   if (!failed(result))
     result = RT_SYS6(SYS_mmap, NULL, HEDDLE_FLOW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, local->file, 0);
   if (failed(result)) return false;
@@ -77,11 +71,20 @@ bool rt_fl_open_stream(struct rt_fl_local* local, const struct rt_thread* thread
   head->held = ~0ull;
   local->seen[local->slot] = UINT64_MAX; /* its own */
   head->seen = local->seen;
+  head->first = rt_fl.threads[local->slot].last;
+  head->status = head->first << HEDDLE_FLOW_STATE_BITS;
   strcpy(head->name, thread->name);
   RT_ORDER();
   head->magic = HEDDLE_FLOW_MAGIC;
   heddle_flow_self = head;
   return true;
+}
+
+void rt_fl_close_stream(struct rt_fl_local* local) {
+  if (local->window != NULL) RT_SYS2(SYS_munmap, local->window, WINDOW);
+  local->window = local->next = local->end = NULL;
+  if (local->file >= 0) RT_SYS1(SYS_close, local->file);
+  local->file = -1;
 }
 
 void rt_fl_append(const void* data, uint64_t size) {

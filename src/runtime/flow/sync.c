@@ -13,6 +13,7 @@
 #include "runtime/flow/flow.h"
 
 void rt_fl_joined(pthread_t handle);
+void rt_fl_joined_again(pthread_t handle, int error); /* a replay, in earnest */
 
 /* What libc does inside is its own business. */
 #define REAL(name, ...) RT_FL_APART(RT_FL_REAL(name, __VA_ARGS__))
@@ -334,21 +335,25 @@ static int joined(int real, pthread_t handle) {
     rt_fl_empty_event();
   return result(real);
 }
-#define JOINS(name, parameters, handle, ...)                                \
-  RT_FL_ENTRY(name);                                                        \
-  int rt_do_##name parameters;                                              \
-  int rt_do_##name parameters {                                             \
-    struct wait wait = {.lock = NULL};                                      \
-    const int told = joined(CANCELLABLE(&wait, name, __VA_ARGS__), handle); \
-    return told == 0 && rt_fl_replaying() ? REAL(name, __VA_ARGS__) : told; \
+static int joined_again(int real, pthread_t handle) {
+  rt_fl_joined_again(handle, real);
+  return real;
+}
+#define JOINS(name, parameters, handle, ...)                                                      \
+  RT_FL_ENTRY(name);                                                                              \
+  int rt_do_##name parameters;                                                                    \
+  int rt_do_##name parameters {                                                                   \
+    struct wait wait = {.lock = NULL};                                                            \
+    const int told = joined(CANCELLABLE(&wait, name, __VA_ARGS__), handle);                       \
+    return told == 0 && rt_fl_replaying() ? joined_again(REAL(name, __VA_ARGS__), handle) : told; \
   }
-#define TRIES_TO_JOIN(name, parameters, ...)                                          \
-  RT_FL_ENTRY(name);                                                                  \
-  int rt_do_##name parameters;                                                        \
-  int rt_do_##name parameters {                                                       \
-    struct wait wait = {.lock = NULL};                                                \
-    const int told = joined(CANCELLABLE(&wait, name, __VA_ARGS__), handle);           \
-    return told == 0 && rt_fl_replaying() ? REAL(pthread_join, handle, value) : told; \
+#define TRIES_TO_JOIN(name, parameters, ...)                                                                \
+  RT_FL_ENTRY(name);                                                                                        \
+  int rt_do_##name parameters;                                                                              \
+  int rt_do_##name parameters {                                                                             \
+    struct wait wait = {.lock = NULL};                                                                      \
+    const int told = joined(CANCELLABLE(&wait, name, __VA_ARGS__), handle);                                 \
+    return told == 0 && rt_fl_replaying() ? joined_again(REAL(pthread_join, handle, value), handle) : told; \
   }
 JOINS(pthread_join, (pthread_t handle, void** value), handle, handle, value)
 JOINS(thrd_join, (thrd_t handle, int* value), handle, handle, value)

@@ -24,6 +24,7 @@
 #include "runtime/flow/system.h"
 
 static long raw(long number, const long a[6]) {
+  if (rt_fl_limits_descriptors(number, a)) return rt_fl_limit_descriptors(a);
   return rt_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -382,9 +383,7 @@ static void install_filter(void) {
   RT_SYS6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
   const long result = RT_SYS6(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0, 0);
   if (result != 0) {
-    static const char text[] = "heddle: flow recording needs seccomp filters\n";
-    RT_SYS3(SYS_write, 2, text, sizeof text - 1);
-    for (;;) RT_SYS1(SYS_exit_group, 70);
+    rt_refuse("flow recording needs filters for system calls (seccomp), and the kernel did not take one");
   }
 }
 

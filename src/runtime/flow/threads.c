@@ -1,6 +1,5 @@
-/* Threads and the process: slots, stacks, the first and the last event of a thread. */
+/* Threads and the process: stacks, the first and the last event of a thread. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,58 +40,27 @@ void rt_begin_buffer(struct rt_log* log) {
   const bool first = strcmp(thread->name, "0") == 0;
   const uint32_t slot = first ? 0 : slot_of_starting(thread);
   if (!first && slot == 0) return; /* made by foreign code: not recorded */
-  struct rt_fl_local* const local = rt_map_memory(sizeof *local);
-  if (local == NULL) rt_no_memory();
-  rt_fl.threads[slot].starting = NULL; /* its memory will be used again */
-  local->slot = slot;
+  struct rt_fl_local* const local = rt_fl_begin_slot(slot);
   local->depth = 1;
-  if (!rt_fl_open_stream(local, thread)) {
-    RT_SYS2(SYS_munmap, local, sizeof *local);
-    return;
-  }
-  rt_fl_heap_begin(local);
+  if (!rt_fl_open_stream(local, thread)) return;
+  if (local->heap_next == 0) rt_fl_heap_begin(local);
   rt_fl.threads[slot].handle = (uint64_t)pthread_self();
   rt_fl.threads[slot].tid = thread->tid;
   if (rt_fl.mode == FL_REPLAY) give_recorded(local, thread);
   rt_fl_local = local;
   STORE(&rt_fl.threads[slot].head, heddle_flow_self);
+  rt_fl_rest(false); /* the thread that had the slot may have rested for ever */
   local->depth = 0;
-  uint8_t* const stack = rt_map_memory(FL_OWN_STACK);
-  if (stack == NULL) rt_no_memory();
-  rt_fl_event_after(rt_fl.threads[slot].creator, rt_fl.threads[slot].created);
+  rt_fl_event_after(rt_fl.threads[slot].creator, (struct rt_fl_point){0, 0});
   if (!first) rt_fl_name(0, HEDDLE_FLOW_name_begin);
-  rt_fl_stack = local->own_stack = stack + FL_OWN_STACK - 64;
-}
-
-static char* put_text(char* to, const char* text) {
-  while (*text != 0) *to++ = *text++;
-  *to = 0;
-  return to;
-}
-
-/* The first thread of a process stays in the list of threads when it has ended. */
-static bool is_gone(int32_t tid) {
-  char path[60], digits[12], text[256];
-  int count = 0;
-  for (int32_t rest = tid; rest != 0; rest /= 10) digits[count++] = (char)('0' + rest % 10);
-  char* to = put_text(path, "/proc/self/task/");
-  while (count > 0) *to++ = digits[--count];
-  put_text(to, "/stat");
-  const long fd = RT_SYS4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return true;
-  const long length = RT_SYS3(SYS_read, fd, text, sizeof text - 1);
-  RT_SYS1(SYS_close, fd);
-  if (length <= 0) return true;
-  text[length] = 0;
-  const char* const behind = strrchr(text, ')');
-  return behind == NULL || behind[2] == 'Z' || behind[2] == 'X';
+  rt_fl_stack = local->own_stack;
 }
 
 /* Exit handlers run in the thread that libc counts as the last. */
 static void wait_until_others_are_gone(const struct rt_fl_local* self) {
   for (uint32_t slot = 0; slot < LOAD(&rt_fl.slots); ++slot) {
     if (slot == self->slot || rt_fl.threads[slot].head == NULL) continue;
-    while (!is_gone(rt_fl.threads[slot].tid)) RT_SYS0(SYS_sched_yield);
+    while (!rt_fl_is_gone(slot)) RT_SYS0(SYS_sched_yield);
   }
 }
 
@@ -111,6 +79,8 @@ bool rt_thread_ends(_Atomic uint32_t* live) {
   STORE(&rt_fl.threads[local->slot].last, rt_fl_number());
   if (rt_fl.mode == FL_REPLAY) rt_fl_thread_over();
   local->depth = 1; /* libc's own end of the thread */
+  rt_fl_close_stream(local);
+  rt_fl_end_slot(local);
   return false;
 }
 
@@ -142,6 +112,8 @@ static pthread_attr_t* with_stack(uint32_t slot, const pthread_attr_t* wanted, p
   if (size < 65536) size = 65536;
   size = (size + 4095) & ~4095ull;
   const uint64_t at = rt_fl_slot_base(slot) + 65536;
+  if (rt_fl.threads[slot].stack_size != 0) RT_SYS2(SYS_munmap, at, rt_fl.threads[slot].stack_size);
+  rt_fl.threads[slot].stack_size = size;
   if (RT_SYS6(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE | MAP_STACK, -1, 0) != (long)at)
     rt_no_memory();
@@ -153,22 +125,17 @@ const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_att
                                       pthread_attr_t* storage) {
   if (!rt_fl_active()) return wanted;
   struct rt_fl_local* const local = rt_fl_local;
-  rt_fl_empty_event();
+  uint32_t slot = rt_fl.mode == FL_RECORD ? rt_fl_free_slot() : 0;
+  rt_fl_event_after((struct rt_fl_point){slot, rt_fl.threads[slot].last}, rt_fl.threads[slot].freed);
   rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_sync);
-  uint32_t slot = 0;
   if (rt_fl.mode == FL_REPLAY) {
     const uint8_t* bytes;
     uint64_t size;
     slot = (uint32_t)rt_fl_given(HEDDLE_FLOW_new_thread, &bytes, &size);
     uint32_t count = LOAD(&rt_fl.slots); /* one thread at a time does this */
     if (slot >= count) STORE(&rt_fl.slots, slot + 1);
+    rt_fl_await_slot(slot);
   } else {
-    slot = __atomic_fetch_add(&rt_fl.slots, 1, __ATOMIC_ACQ_REL);
-    if (slot >= HEDDLE_FLOW_SLOTS - 1) {
-      static const char text[] = "heddle: too many threads for flow recording (at most 1022)\n";
-      RT_SYS3(SYS_write, 2, text, sizeof text - 1);
-      for (;;) RT_SYS1(SYS_exit_group, 70);
-    }
     rt_fl_note(HEDDLE_FLOW_new_thread, slot, NULL, 0);
   }
   rt_fl.threads[slot].start = child->start;
@@ -178,14 +145,27 @@ const pthread_attr_t* rt_choose_stack(struct rt_thread* child, const pthread_att
   child->start_c11 = NULL;
   child->argument = &rt_fl.threads[slot];
   rt_fl.threads[slot].starting = child;
-  rt_fl.threads[slot].creator = local->slot;
-  rt_fl.threads[slot].created = rt_fl_number();
+  rt_fl.threads[slot].creator = (struct rt_fl_point){local->slot, rt_fl_number()};
+  rt_fl.threads[slot].freed.number = 0;
+  int detached = PTHREAD_CREATE_JOINABLE;
+  if (wanted != NULL) pthread_attr_getdetachstate(wanted, &detached);
+  rt_fl.threads[slot].detached = detached == PTHREAD_CREATE_DETACHED;
+  local->made = slot;
   ++local->depth; /* what libc does now is its own business */
   return with_stack(slot, wanted, storage);
 }
 
 int rt_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*); /* of the record runtime */
 int rt_thrd_create(thrd_t*, thrd_start_t, void*);
+
+/* Who made it may detach it before it begins. One that is detached already may be over, and its slot another's.
+ */
+static void note_handle(uint64_t handle) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (local == NULL || local->made == 0) return;
+  if (!rt_fl.threads[local->made].detached) STORE(&rt_fl.threads[local->made].handle, handle);
+  local->made = 0;
+}
 
 RT_FL_ENTRY(pthread_create);
 int rt_do_pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
@@ -196,9 +176,18 @@ int rt_do_pthread_create(pthread_t* handle, const pthread_attr_t* attributes, vo
   const uint32_t depth = local != NULL ? local->depth : 0;
   pthread_t made = 0;
   const int error = rt_pthread_create(&made, attributes, start, argument);
+  if (error == 0) note_handle(made);
   if (local != NULL) local->depth = depth;
   if (error == 0) rt_fl_write_event(handle, &made, sizeof made);
   return error;
+}
+
+/* The latest: a program that brings the stacks itself gives the same one to several threads, one after the
+ * other. */
+static uint32_t slot_of_handle(pthread_t handle) {
+  for (uint32_t i = LOAD(&rt_fl.slots); i-- > 0;)
+    if (LOAD(&rt_fl.threads[i].handle) == (uint64_t)handle) return i;
+  return HEDDLE_FLOW_SLOTS - 1;
 }
 
 RT_FL_ENTRY(pthread_detach);
@@ -206,9 +195,12 @@ int rt_do_pthread_detach(pthread_t handle);
 int rt_do_pthread_detach(pthread_t handle) {
   static int (*real)(pthread_t);
   if (real == NULL) real = (int (*)(pthread_t))rt_real("pthread_detach");
+  const uint32_t slot = slot_of_handle(handle); /* as long as it is one */
+  rt_fl_empty_event();
   if (rt_fl_local != NULL) ++rt_fl_local->depth;
   const int error = real(handle);
   if (rt_fl_local != NULL) --rt_fl_local->depth;
+  if (error == 0 && rt_fl_active()) rt_fl_slot_detached(slot);
   return error;
 }
 
@@ -219,24 +211,21 @@ int rt_do_thrd_create(thrd_t* handle, thrd_start_t start, void* argument) {
   const uint32_t depth = local != NULL ? local->depth : 0;
   thrd_t made = 0;
   const int error = rt_thrd_create(&made, start, argument);
+  if (error == thrd_success) note_handle(made);
   if (local != NULL) local->depth = depth;
   if (error == thrd_success) rt_fl_write_event(handle, &made, sizeof made);
   return error;
 }
 
 /* ---- joining */
-/* The latest: a program that brings the stacks itself gives the same one to several threads, one after the
- * other. */
-static uint32_t slot_of_handle(pthread_t handle) {
-  for (uint32_t i = LOAD(&rt_fl.slots); i-- > 0;)
-    if (LOAD(&rt_fl.threads[i].handle) == (uint64_t)handle) return i;
-  return HEDDLE_FLOW_SLOTS - 1;
-}
-
 void rt_fl_joined(pthread_t handle) {
   const uint32_t slot = slot_of_handle(handle);
-  rt_fl_event_after(slot, LOAD(&rt_fl.threads[slot].last));
-  STORE(&rt_fl.threads[slot].rests, 1); /* for ever */
+  rt_fl_event_after((struct rt_fl_point){slot, LOAD(&rt_fl.threads[slot].last)}, (struct rt_fl_point){0, 0});
+  if (rt_fl.mode == FL_RECORD && rt_fl_active()) rt_fl_slot_joined(slot);
+}
+
+void rt_fl_joined_again(pthread_t handle, int error) {
+  if (error == 0 && rt_fl_active()) rt_fl_slot_joined(slot_of_handle(handle));
 }
 
 /* ---- the process */
@@ -251,6 +240,7 @@ __attribute__((constructor(102))) static void begin(void) {
   rt_fl.locks = plan->locks != 0;
   rt_fl.baseline = (enum heddle_flow_baseline)plan->baseline;
   rt_fl.mode = plan->replay ? FL_REPLAY : FL_RECORD;
+  rt_fl_descriptors_init();
   if (rt_fl.mode == FL_REPLAY) rt_fl_turns_init();
   if (rt_fl.mode == FL_REPLAY && plan->names != 0) rt_fl_names_init();
   if (rt_self == NULL) rt_begin_unseen_thread();

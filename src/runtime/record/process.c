@@ -26,10 +26,19 @@ void* rt_real(const char* name) {
   return dlsym(RTLD_NEXT, name);
 }
 
-_Noreturn void rt_no_memory(void) {
-  static const char text[] = "heddle: no memory for recording\n";
-  RT_SYS3(SYS_write, 2, text, sizeof text - 1);
+_Noreturn void rt_refuse(const char* why) {
+  if (rt.process != NULL) {
+    strncpy(rt.process->refused, why, sizeof rt.process->refused - 1);
+  } else {
+    RT_SYS3(SYS_write, 2, "heddle: ", 8);
+    RT_SYS3(SYS_write, 2, why, strlen(why));
+    RT_SYS3(SYS_write, 2, "\n", 1);
+  }
   for (;;) RT_SYS1(SYS_exit_group, 70);
+}
+
+_Noreturn void rt_no_memory(void) {
+  rt_refuse("there is no memory for recording");
 }
 
 void* rt_map_memory(size_t size) {

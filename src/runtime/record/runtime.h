@@ -140,6 +140,7 @@ extern struct rt_globals rt;
 /* process.c: once; whoever comes first. */
 void rt_init(void);
 void* rt_real(const char* name);
+_Noreturn void rt_refuse(const char* why); /* this run cannot be recorded: heddle says why */
 _Noreturn void rt_no_memory(void);
 
 /* log.c */
