@@ -89,6 +89,7 @@ class PointerFlow {
     Carrier value;
     bool by_value = false;
   };
+  struct Shape;  // of functions
   // A call whose callee is known by its class only. Callbacks made by the library have no instruction and may
   // have any number of arguments, all the same.
   struct IndirectCall {
@@ -144,6 +145,7 @@ class PointerFlow {
   void add_indirect_call(IndirectCall call);
   void close_indirect_calls();
   void bind_class(llvm::ArrayRef<const IndirectCall*> calls, llvm::ArrayRef<const llvm::Function*> functions);
+  Shape shape_of(const llvm::Function& function);
   void unify_signatures(const llvm::Function& first, const llvm::Function& other);
   void called_from_outside(const llvm::Function& function);
   void close_foreign_calls();

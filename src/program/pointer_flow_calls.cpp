@@ -151,26 +151,25 @@ void PointerFlow::bind_known_external(const IndirectCall& call, const llvm::Func
   for (const Actual& actual : call.actuals) leak(actual);
 }
 
-namespace {
-
-// Functions of one shape can be called by the same calls with the same meaning.
-struct Shape {
-  unsigned parameters = 0;
+// Functions of one shape can be called by the same calls with the same meaning. What carries nothing in the one
+// function is no way to the other one, so there they must be alike too.
+struct PointerFlow::Shape {
+  Carry result = Carry::nothing;
+  llvm::SmallVector<Carry, 8> parameters;
   bool variadic = false;
   uint64_t by_value = 0;  // bit i: parameter i; later ones are cut off and cost precision only
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-Shape shape_of(const llvm::Function& function) {
-  Shape shape{.parameters = static_cast<unsigned>(function.arg_size()), .variadic = function.isVarArg()};
+PointerFlow::Shape PointerFlow::shape_of(const llvm::Function& function) {
+  Shape shape{.result = carry_of(function.getReturnType()), .variadic = function.isVarArg()};
   for (const llvm::Argument& argument : function.args()) {
+    shape.parameters.push_back(carry_of(argument.getType()));
     if (argument.hasByValAttr() && argument.getArgNo() < 64)
       shape.by_value |= uint64_t{1} << argument.getArgNo();
   }
   return shape;
 }
-
-}  // namespace
 
 void PointerFlow::unify_signatures(const llvm::Function& first, const llvm::Function& other) {
   for (const llvm::Argument& parameter : first.args()) {
@@ -198,7 +197,7 @@ void PointerFlow::bind_class(llvm::ArrayRef<const IndirectCall*> calls,
   }
   for (const auto& [shape, function] : shapes) {
     for (const IndirectCall* call : calls) {
-      if (call->any_arity || shape.parameters <= call->actuals.size()) bind(*call, *function);
+      if (call->any_arity || shape.parameters.size() <= call->actuals.size()) bind(*call, *function);
     }
   }
 }
