@@ -1,7 +1,10 @@
 #include "program/backward_steps.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/SimplifyQuery.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/InstrTypes.h>
@@ -65,6 +68,8 @@ class BackwardSteps {
       case llvm::Instruction::Mul:
         if (constant(right) != nullptr && constant(right)->isNegative()) return true;
         break;
+      case llvm::Instruction::Xor:  // with -1: -1 - x
+        return constant(right) != nullptr && constant(right)->isNegative();
       case llvm::Instruction::Shl:
       case llvm::Instruction::AShr:
       case llvm::Instruction::Add:
@@ -93,6 +98,20 @@ class BackwardSteps {
 
 bool leads_back(const llvm::Value& index) {
   return BackwardSteps().leads_back(index);
+}
+
+bool may_lead_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout) {
+  const bool of_bytes = step.getSourceElementType()->isIntegerTy(8);
+  return llvm::any_of(step.indices(), [&](const llvm::Use& index) {
+    return of_bytes ? leads_back(*index) : !llvm::isKnownNonNegative(index, llvm::SimplifyQuery(layout));
+  });
+}
+
+bool steps_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout) {
+  llvm::APInt distance(layout.getIndexTypeSizeInBits(step.getType()), 0);
+  if (step.getType()->isVectorTy() || !step.accumulateConstantOffset(layout, distance))
+    return step.getType()->isVectorTy() || may_lead_back(step, layout);
+  return distance.sle(-kShortestStep);
 }
 
 }  // namespace heddle

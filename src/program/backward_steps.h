@@ -7,10 +7,17 @@
 // constant is not taken for a step: it leads to no other pointer, and -1 stands for "not found".
 #pragma once
 
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/IR/Value.h>
 
 namespace heddle {
 
 bool leads_back(const llvm::Value& index);
+// The step has variable indices, and may lead back. Indices into other things than bytes may, unless they are
+// known not to be negative.
+bool may_lead_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout);
+// Any step, constant ones too.
+bool steps_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout);
 
 }  // namespace heddle

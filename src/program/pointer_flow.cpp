@@ -55,6 +55,7 @@ void PointerFlow::run() {
     before = progress();
     close_indirect_calls();
     close_foreign_calls();
+    close_new_objects();
     fold_steps_back();
     graph_.perform_copies();
   } while (progress() != before);

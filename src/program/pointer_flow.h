@@ -139,6 +139,7 @@ class PointerFlow {
   void pass(const llvm::Argument& parameter, const Actual& actual);
   void pass_variadic(const llvm::Function& callee, const Actual& actual);
   void call_inside(const llvm::CallBase& call, const llvm::Function& callee);
+  void close_new_objects();
   void call_indirect(const llvm::CallBase& call);
   void bind(const IndirectCall& call, const llvm::Function& callee);
   void bind_known_external(const IndirectCall& call, const llvm::Function& callee);
@@ -190,8 +191,9 @@ class PointerFlow {
   llvm::DenseMap<const llvm::Function*, Carrier> returned_;
   llvm::DenseMap<const llvm::Function*, ClassId> variadic_areas_;
   llvm::DenseMap<const llvm::CallBase*, ClassId> allocated_;
-  std::vector<ClassId> steps_back_;                   // where constant steps back start
-  std::vector<const llvm::Function*> address_taken_;  // in the order found
+  std::vector<std::pair<ClassId, ClassId>> new_objects_;  // of calls inside the program; what callees return
+  std::vector<ClassId> steps_back_;                       // where constant steps back start
+  std::vector<const llvm::Function*> address_taken_;      // in the order found
   std::deque<IndirectCall> indirect_calls_;  // a deque: binding adds more while we hold pointers to some
   llvm::DenseSet<const llvm::Function*> called_from_outside_;
   llvm::DenseSet<std::pair<size_t, const llvm::Function*>> bound_externals_;  // (index of the call, callee)

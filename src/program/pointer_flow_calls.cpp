@@ -56,7 +56,8 @@ void PointerFlow::pass(const llvm::Argument& parameter, const Actual& actual) {
     if (actual.value.carry != Carry::pointer || !reads_.only_read(parameter))
       return assign(carrier(&parameter), actual.value);
     // It stands for an object of its own, with the contents of all that it is given to look at.
-    graph_.copy(target(&parameter), actual.value.target);
+    graph_.copy(target(&parameter), actual.value.target,
+                reads_.looks_back(parameter) ? PointsToGraph::kAllAround : PointsToGraph::kToTheEnd);
     return graph_.lend(actual.value.target, target(&parameter));
   }
   graph_.add_object(target(&parameter), kStack);  // the copy
@@ -104,11 +105,30 @@ void PointerFlow::call_inside(const llvm::CallBase& call, const llvm::Function& 
   const Carrier result = returned(callee);
   if (call.getType()->isPointerTy() && result.carry == Carry::pointer && callee.returnDoesNotAlias()) {
     const ClassId object = allocated(call);
-    join_contents(object, result.target);
+    graph_.copy(object, result.target, PointsToGraph::kAllAround);
+    graph_.copy(result.target, object, PointsToGraph::kAllAround);
     graph_.lend(object, result.target);
+    new_objects_.emplace_back(object, result.target);
     return;
   }
   assign(carrier(&call), result);
+}
+
+// A block with something before it (a header by which all blocks are in a list), or out of a block that the
+// program divides itself, is no object of its own: who has it may come to what others have.
+void PointerFlow::close_new_objects() {
+  llvm::DenseMap<uint32_t, ClassId> blocks;  // by class: where a block begins
+  llvm::DenseSet<uint32_t> inside;           // classes in which they begin at different places
+  for (const auto& [call, block] : allocated_) {
+    const auto [known, fresh] = blocks.try_emplace(graph_.find(block).value, block);
+    if (!fresh && !graph_.same_place(known->second, block)) inside.insert(known->first);
+  }
+  for (const auto& [object, result] : new_objects_) {
+    const uint32_t found = graph_.find(result).value;
+    const auto block = blocks.find(found);
+    const bool whole = block == blocks.end() || graph_.same_place(block->second, result);
+    if (!whole || inside.contains(found) || (graph_.kinds(result) & kGlobal) != 0) graph_.join(object, result);
+  }
 }
 
 void PointerFlow::call_indirect(const llvm::CallBase& call) {
