@@ -69,6 +69,8 @@ class PointerFlow {
   static llvm::SmallVector<unsigned, 4> arguments_at(const llvm::CallBase& call, Place place);
   // The call's result is an object of its own that nothing else points to yet.
   bool allocates(const llvm::CallBase& call) const;
+  // That is so, but it lies in something larger that others may have.
+  bool gives_part(const llvm::CallBase& call) const { return parts_.contains(&call); }
 
  private:
   static constexpr ClassId kNothing = PointsToGraph::kNothing;
@@ -191,9 +193,11 @@ class PointerFlow {
   llvm::DenseMap<const llvm::Function*, Carrier> returned_;
   llvm::DenseMap<const llvm::Function*, ClassId> variadic_areas_;
   llvm::DenseMap<const llvm::CallBase*, ClassId> allocated_;
-  std::vector<std::pair<ClassId, ClassId>> new_objects_;  // of calls inside the program; what callees return
-  std::vector<ClassId> steps_back_;                       // where constant steps back start
-  std::vector<const llvm::Function*> address_taken_;      // in the order found
+  std::vector<std::pair<const llvm::CallBase*, ClassId>>
+      new_objects_;  // calls inside the program; what callees return
+  llvm::DenseSet<const llvm::CallBase*> parts_;
+  std::vector<ClassId> steps_back_;                   // where constant steps back start
+  std::vector<const llvm::Function*> address_taken_;  // in the order found
   std::deque<IndirectCall> indirect_calls_;  // a deque: binding adds more while we hold pointers to some
   llvm::DenseSet<const llvm::Function*> called_from_outside_;
   llvm::DenseSet<std::pair<size_t, const llvm::Function*>> bound_externals_;  // (index of the call, callee)

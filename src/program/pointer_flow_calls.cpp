@@ -108,7 +108,7 @@ void PointerFlow::call_inside(const llvm::CallBase& call, const llvm::Function& 
     graph_.copy(object, result.target, PointsToGraph::kAllAround);
     graph_.copy(result.target, object, PointsToGraph::kAllAround);
     graph_.lend(object, result.target);
-    new_objects_.emplace_back(object, result.target);
+    new_objects_.emplace_back(&call, result.target);
     return;
   }
   assign(carrier(&call), result);
@@ -123,11 +123,13 @@ void PointerFlow::close_new_objects() {
     const auto [known, fresh] = blocks.try_emplace(graph_.find(block).value, block);
     if (!fresh && !graph_.same_place(known->second, block)) inside.insert(known->first);
   }
-  for (const auto& [object, result] : new_objects_) {
+  for (const auto& [call, result] : new_objects_) {
     const uint32_t found = graph_.find(result).value;
     const auto block = blocks.find(found);
     const bool whole = block == blocks.end() || graph_.same_place(block->second, result);
-    if (!whole || inside.contains(found) || (graph_.kinds(result) & kGlobal) != 0) graph_.join(object, result);
+    if (whole && !inside.contains(found) && (graph_.kinds(result) & kGlobal) == 0) continue;
+    graph_.join(allocated_.at(call), result);
+    parts_.insert(call);
   }
 }
 

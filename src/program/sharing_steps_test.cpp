@@ -170,5 +170,25 @@ TEST(SharingSteps, WrapperOfMallocThatKeepsAPointerBefore) {
             "HHSS");
 }
 
+// The same, where the step back is in the function that called the wrapper.
+TEST(SharingSteps, WhatLiesBeforeABlockThatGoesNowhere) {
+  const Analysed analysed(R"(
+  define internal noalias ptr @make() {
+    %m = call ptr @malloc(i64 64)
+    store ptr %m, ptr @global
+    %p = getelementptr i8, ptr %m, i64 16
+    ret ptr %p
+  }
+  define void @f() {
+    %a = call ptr @make()
+    store i32 1, ptr %a
+    %h = getelementptr i8, ptr %a, i64 -16
+    store ptr null, ptr %h
+    ret void
+  })");
+  EXPECT_EQ(analysed.verdicts("f"), "HS");
+  EXPECT_TRUE(analysed.result.private_allocations.empty());
+}
+
 }  // namespace
 }  // namespace heddle
