@@ -100,8 +100,25 @@ bool leads_back(const llvm::Value& index) {
   return BackwardSteps().leads_back(index);
 }
 
+// Clang's calls by a pointer to a member function: a function, or a place in the table of the class.
+static bool is_member_function(const llvm::Value& callee) {
+  const auto* either = llvm::dyn_cast<llvm::PHINode>(&callee);
+  if (either == nullptr) return llvm::isa<llvm::IntToPtrInst>(callee);
+  return llvm::any_of(either->incoming_values(),
+                      [](const llvm::Use& each) { return llvm::isa<llvm::IntToPtrInst>(each); });
+}
+
+// The distance in such a pointer is one back when the function is of a class that has the object's as a base.
+static bool leads_to_object_of_call(const llvm::GEPOperator& step) {
+  return llvm::any_of(step.uses(), [](const llvm::Use& use) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+    return call != nullptr && call->isArgOperand(&use) && is_member_function(*call->getCalledOperand());
+  });
+}
+
 bool may_lead_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout) {
   const bool of_bytes = step.getSourceElementType()->isIntegerTy(8);
+  if (of_bytes && leads_to_object_of_call(step)) return true;
   return llvm::any_of(step.indices(), [&](const llvm::Use& index) {
     return of_bytes ? leads_back(*index) : !llvm::isKnownNonNegative(index, llvm::SimplifyQuery(layout));
   });

@@ -190,5 +190,41 @@ TEST(SharingSteps, WhatLiesBeforeABlockThatGoesNowhere) {
   EXPECT_TRUE(analysed.result.private_allocations.empty());
 }
 
+// As clang calls by a pointer to a member function: its second word says where the function's object begins.
+TEST(SharingSteps, PointerToAMemberFunctionOfADerivedClass) {
+  EXPECT_EQ(verdicts(R"(
+  @members = constant [2 x i64] [i64 ptrtoint (ptr @get to i64), i64 -16]
+  define internal ptr @get(ptr %this) {
+    %q = load ptr, ptr %this
+    ret ptr %q
+  }
+  define void @f(i1 %is_virtual) {
+    %a = call ptr @malloc(i64 4)
+    %both = call ptr @malloc(i64 32)
+    store ptr @global, ptr %both
+    %base = getelementptr i8, ptr %both, i64 16
+    %function = load i64, ptr @members
+    %at = getelementptr i8, ptr @members, i64 8
+    %distance = load i64, ptr %at
+    %object = getelementptr i8, ptr %base, i64 %distance
+    br i1 %is_virtual, label %by_table, label %plain
+  by_table:
+    %table = load ptr, ptr %object
+    %entry = load ptr, ptr %table
+    br label %call
+  plain:
+    %known = inttoptr i64 %function to ptr
+    br label %call
+  call:
+    %callee = phi ptr [ %entry, %by_table ], [ %known, %plain ]
+    %q = call ptr %callee(ptr %object)
+    store ptr %a, ptr %q
+    store i32 1, ptr %a
+    ret void
+  })")
+                .substr(6),
+            "SS");
+}
+
 }  // namespace
 }  // namespace heddle
