@@ -45,7 +45,10 @@ class BackwardSteps {
 
   bool seen_back(const llvm::Value& value) {
     if (const auto* number = constant(&value)) return is_step_back(*number);
-    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&value)) return is_from_class_table(*load);
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&value)) {
+      look_at_what_is_stored(*load->getPointerOperand());
+      return is_from_class_table(*load);
+    }
     if (const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&value)) return computes_back(*operation);
     if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value)) {
       look_at_what_callers_give(*argument);
@@ -66,7 +69,8 @@ class BackwardSteps {
       case llvm::Instruction::Sub:  // from 0 or less; what is taken from anything else mostly leaves something
         return constant(left) != nullptr && !constant(left)->getValue().isStrictlyPositive();
       case llvm::Instruction::Mul:
-        if (constant(right) != nullptr && constant(right)->isNegative()) return true;
+        for (const llvm::Value* operand : {left, right})
+          if (constant(operand) != nullptr && constant(operand)->isNegative()) return true;
         break;
       case llvm::Instruction::Xor:  // with -1: -1 - x
         return constant(right) != nullptr && constant(right)->isNegative();
@@ -80,6 +84,13 @@ class BackwardSteps {
     for (const llvm::Value* operand : {left, right})
       if (constant(operand) == nullptr) look_at(operand);
     return false;
+  }
+
+  // In a local variable, as -O0 has it.
+  void look_at_what_is_stored(const llvm::Value& variable) {
+    if (!llvm::isa<llvm::AllocaInst>(variable)) return;
+    for (const llvm::User* user : variable.users())
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) look_at(store->getValueOperand());
   }
 
   void look_at_what_callers_give(const llvm::Argument& argument) {

@@ -12,13 +12,13 @@
 // that node->next leads to as shared as `total`. So memory has two contents (Held), and a number in a register
 // has two parts: `target`, what was stored as a pointer and is copied unseen (memcpy of 8 bytes becomes a load
 // and a store of i64), and `numbers`, what is or was an integer. A load that the compiler marked as one of a
-// number (type-based alias information, so from -O1 on) has no first part.
+// number (type-based alias information, so from -O1 on) has no first part but what was copied to its place.
 //
 // Assumptions, each a way to be wrong about a program that breaks it:
 //   - what is marked as a load of a number does not read memory that was written as a pointer: the optimiser
-//   has
-//     assumed it before us (-fno-strict-aliasing leaves no marks). A number that was made from a pointer is
-//     fine;
+//     has assumed it before us (-fno-strict-aliasing leaves no marks). A number that was made from a pointer is
+//     fine, and so is a pointer that was copied there (memcpy), unless the place is one that was reached by
+//     steps of any size;
 //   - arithmetic: +, |, &, ^, shifts, - with a plain number, and x / c * c keep a pointer in an integer (tags,
 //     alignment, packed words). The difference of two pointers is a number, and so is any other product,
 //     quotient or remainder: objects are not found by their distance from other objects (self-relative
@@ -104,6 +104,7 @@ class PointerFlow {
   };
 
   // pointer_flow.cpp
+  void close();
   Carry carry_of(llvm::Type* type);
   Carrier carrier(const llvm::Value* value);
   ClassId constant_target(const llvm::Constant* constant);
@@ -196,8 +197,9 @@ class PointerFlow {
   std::vector<std::pair<const llvm::CallBase*, ClassId>>
       new_objects_;  // calls inside the program; what callees return
   llvm::DenseSet<const llvm::CallBase*> parts_;
-  std::vector<ClassId> steps_back_;                   // where constant steps back start
-  std::vector<const llvm::Function*> address_taken_;  // in the order found
+  std::vector<std::pair<ClassId, ClassId>> marked_loads_;  // of numbers: what they load to, and from
+  std::vector<ClassId> steps_back_;                        // where constant steps back start
+  std::vector<const llvm::Function*> address_taken_;       // in the order found
   std::deque<IndirectCall> indirect_calls_;  // a deque: binding adds more while we hold pointers to some
   llvm::DenseSet<const llvm::Function*> called_from_outside_;
   llvm::DenseSet<std::pair<size_t, const llvm::Function*>> bound_externals_;  // (index of the call, callee)

@@ -226,5 +226,25 @@ TEST(SharingSteps, PointerToAMemberFunctionOfADerivedClass) {
             "SS");
 }
 
+// long back = -n; as -O0 has it.
+TEST(SharingSteps, DistanceInALocalVariable) {
+  EXPECT_EQ(verdicts(R"(define void @f(i64 %n) {
+    %a = alloca i32
+    %s = alloca [4 x ptr]
+    %back = alloca i64
+    store ptr %a, ptr %s
+    %place = getelementptr i8, ptr %s, i64 24
+    %m = sub i64 0, %n
+    store i64 %m, ptr %back
+    %distance = load i64, ptr %back
+    %at = getelementptr i8, ptr %place, i64 %distance
+    %x = load ptr, ptr %at
+    store ptr %x, ptr @global
+    store i32 1, ptr %a
+    ret void
+  })"),
+            "KKKKSS");
+}
+
 }  // namespace
 }  // namespace heddle

@@ -219,6 +219,9 @@ BOXES = [
     ('hooks_back', '{ struct hook *a = calloc(1, sizeof *a + 8), *b = calloc(1, sizeof *b); hook_after(a, b); *(struct S **)(a + 1) = x; box->p[0] = (struct S *)b; }', 'q = *(struct S **)((struct hook *)((struct hook *)box->p[0])->back + 1);'),
     ('sum', 'box->t = (uintptr_t)&box->u; *(struct S **)(box->t + (uintptr_t)zero) = x;', 'q = box->u.p;'),
     ('complement', 'box->p[0] = x;', 'q = *(struct S **)((char *)&box->p[1] + ~(long)zero * 8);'),
+    ("memcpy_field", "{ struct S *y = calloc(1, sizeof *y); y->p[zero] = x; memcpy(&box->t, &y->p[zero], sizeof x); }", "q = (struct S *)box->t;"),
+    ("memcpy_back", "box->t = (uintptr_t)x;", "{ struct S *y = calloc(1, sizeof *y); memcpy(&y->p[1], &box->t, sizeof q); q = y->p[zero + 1]; }"),
+    ("local_back", "box->p[0] = x;", "{ long back = -(long)offsetof(struct S, t) * (zero + 1); q = *(struct S **)((char *)&box->t + back); }"),
     ("mixed_table", "by_table(0, box, x);", "q = by_table(1, box, 0);"),
     ("long", "box->n = (long)x;", "q = (struct S *)box->n;"),
 ]
