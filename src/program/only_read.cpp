@@ -8,6 +8,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
+#include "program/backward_steps.h"
 #include "program/calls.h"
 #include "program/captures.h"
 
@@ -24,10 +25,12 @@ bool hands_on(const llvm::User& user) {
          user.getType()->isPointerTy();
 }
 
+// What is left of a pointer, when a number is taken from it, is a pointer.
 bool is_difference_or_comparison(const llvm::User& user) {
   const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&user);
   return llvm::isa<llvm::ICmpInst>(user) ||
-         (operation != nullptr && operation->getOpcode() == llvm::Instruction::Sub);
+         (operation != nullptr && operation->getOpcode() == llvm::Instruction::Sub &&
+          llvm::isa<llvm::PtrToIntOperator>(operation->getOperand(1)));
 }
 
 bool reads_only(const llvm::CallBase& call, unsigned argument, const Effects& effects) {
@@ -62,16 +65,20 @@ bool OnlyRead::follow(const llvm::Argument& argument) {
     if (!seen.insert(value).second) continue;
     if (seen.size() > kMaxValues) return false;
     for (const llvm::Use& use : value->uses()) {
-      if (hands_on(*use.getUser()))
-        todo.push_back(use.getUser());
-      else if (!reads(use))
-        return false;
+      if (!hands_on(*use.getUser())) {
+        if (!reads(argument, use)) return false;
+        continue;
+      }
+      const auto* step = llvm::dyn_cast<llvm::GEPOperator>(use.getUser());
+      if (step != nullptr && steps_back(*step, argument.getParent()->getDataLayout()))
+        look_back_.insert(&argument);
+      todo.push_back(use.getUser());
     }
   }
   return true;
 }
 
-bool OnlyRead::reads(const llvm::Use& use) {
+bool OnlyRead::reads(const llvm::Argument& argument, const llvm::Use& use) {
   const llvm::User& user = *use.getUser();
   if (llvm::isa<llvm::LoadInst, llvm::ICmpInst>(user)) return true;
   if (llvm::isa<llvm::PtrToIntInst>(user))
@@ -80,18 +87,21 @@ bool OnlyRead::reads(const llvm::Use& use) {
   if (const auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&user))
     return &use == &transfer->getRawSourceUse();
   const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&user);
-  if (intrinsic != nullptr) return intrinsic->isAssumeLikeIntrinsic();
-  return llvm::isa<llvm::CallBase>(user) && call_reads(use);
+  if (intrinsic != nullptr) return intrinsic->isAssumeLikeIntrinsic() && intrinsic->getType()->isVoidTy();
+  return llvm::isa<llvm::CallBase>(user) && call_reads(argument, use);
 }
 
-bool OnlyRead::call_reads(const llvm::Use& use) {
+bool OnlyRead::call_reads(const llvm::Argument& argument, const llvm::Use& use) {
   const auto& call = llvm::cast<llvm::CallBase>(*use.getUser());
   if (!call.isArgOperand(&use) || call.isByValArgument(call.getArgOperandNo(&use))) return false;
-  const unsigned argument = call.getArgOperandNo(&use);
+  const unsigned number = call.getArgOperandNo(&use);
   const CallInfo info = classify_call(call, effects_);
-  if (info.effects != nullptr) return reads_only(call, argument, *info.effects);
-  return info.cls == CallClass::inside && info.callee->getFunctionType() == call.getFunctionType() &&
-         argument < info.callee->arg_size() && only_read(*info.callee->getArg(argument));
+  if (info.effects != nullptr) return reads_only(call, number, *info.effects);
+  if (info.cls != CallClass::inside || info.callee->getFunctionType() != call.getFunctionType() ||
+      number >= info.callee->arg_size() || !only_read(*info.callee->getArg(number)))
+    return false;
+  if (looks_back(*info.callee->getArg(number))) look_back_.insert(&argument);
+  return true;
 }
 
 }  // namespace heddle

@@ -48,6 +48,14 @@ void PointerFlow::run() {
   for (const llvm::Function& function : module_) {
     if (!function.isDeclarationForLinker()) visit_function(function);
   }
+  close();
+  for (const auto& [to, object] : marked_loads_)
+    if (!graph_.is_folded(object)) graph_.flow(graph_.contents(object), to);
+  close();
+  graph_.finish();
+}
+
+void PointerFlow::close() {
   // Every change shows in one of the three: classes changed, calls found, functions found.
   const auto progress = [&] { return graph_.changes() + indirect_calls_.size() + address_taken_.size(); };
   size_t before = 0;
@@ -55,10 +63,10 @@ void PointerFlow::run() {
     before = progress();
     close_indirect_calls();
     close_foreign_calls();
+    close_new_objects();
     fold_steps_back();
     graph_.perform_copies();
   } while (progress() != before);
-  graph_.finish();
 }
 
 PointerFlow::Carry PointerFlow::carry_of(llvm::Type* type) {
@@ -244,7 +252,10 @@ void PointerFlow::load(Carrier to, ClassId object, bool number) {
   if (to.carry == Carry::nothing) return;
   if (to.carry == Carry::pointer) return graph_.join(to.target, graph_.contents(object));
   graph_.flow(graph_.contents(object, Held::as_number), to.numbers);
-  if (!number) graph_.flow(graph_.contents(object), to.target);
+  if (number)
+    marked_loads_.emplace_back(to.target, object);
+  else
+    graph_.flow(graph_.contents(object), to.target);
 }
 
 void PointerFlow::store(Carrier from, ClassId object, bool number) {

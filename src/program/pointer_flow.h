@@ -12,13 +12,13 @@
 // that node->next leads to as shared as `total`. So memory has two contents (Held), and a number in a register
 // has two parts: `target`, what was stored as a pointer and is copied unseen (memcpy of 8 bytes becomes a load
 // and a store of i64), and `numbers`, what is or was an integer. A load that the compiler marked as one of a
-// number (type-based alias information, so from -O1 on) has no first part.
+// number (type-based alias information, so from -O1 on) has no first part but what was copied to its place.
 //
 // Assumptions, each a way to be wrong about a program that breaks it:
 //   - what is marked as a load of a number does not read memory that was written as a pointer: the optimiser
-//   has
-//     assumed it before us (-fno-strict-aliasing leaves no marks). A number that was made from a pointer is
-//     fine;
+//     has assumed it before us (-fno-strict-aliasing leaves no marks). A number that was made from a pointer is
+//     fine, and so is a pointer that was copied there (memcpy), unless the place is one that was reached by
+//     steps of any size;
 //   - arithmetic: +, |, &, ^, shifts, - with a plain number, and x / c * c keep a pointer in an integer (tags,
 //     alignment, packed words). The difference of two pointers is a number, and so is any other product,
 //     quotient or remainder: objects are not found by their distance from other objects (self-relative
@@ -69,6 +69,8 @@ class PointerFlow {
   static llvm::SmallVector<unsigned, 4> arguments_at(const llvm::CallBase& call, Place place);
   // The call's result is an object of its own that nothing else points to yet.
   bool allocates(const llvm::CallBase& call) const;
+  // That is so, but it lies in something larger that others may have.
+  bool gives_part(const llvm::CallBase& call) const { return parts_.contains(&call); }
 
  private:
   static constexpr ClassId kNothing = PointsToGraph::kNothing;
@@ -89,6 +91,7 @@ class PointerFlow {
     Carrier value;
     bool by_value = false;
   };
+  struct Shape;  // of functions
   // A call whose callee is known by its class only. Callbacks made by the library have no instruction and may
   // have any number of arguments, all the same.
   struct IndirectCall {
@@ -101,6 +104,7 @@ class PointerFlow {
   };
 
   // pointer_flow.cpp
+  void close();
   Carry carry_of(llvm::Type* type);
   Carrier carrier(const llvm::Value* value);
   ClassId constant_target(const llvm::Constant* constant);
@@ -138,12 +142,14 @@ class PointerFlow {
   void pass(const llvm::Argument& parameter, const Actual& actual);
   void pass_variadic(const llvm::Function& callee, const Actual& actual);
   void call_inside(const llvm::CallBase& call, const llvm::Function& callee);
+  void close_new_objects();
   void call_indirect(const llvm::CallBase& call);
   void bind(const IndirectCall& call, const llvm::Function& callee);
   void bind_known_external(const IndirectCall& call, const llvm::Function& callee);
   void add_indirect_call(IndirectCall call);
   void close_indirect_calls();
   void bind_class(llvm::ArrayRef<const IndirectCall*> calls, llvm::ArrayRef<const llvm::Function*> functions);
+  Shape shape_of(const llvm::Function& function);
   void unify_signatures(const llvm::Function& first, const llvm::Function& other);
   void called_from_outside(const llvm::Function& function);
   void close_foreign_calls();
@@ -188,8 +194,12 @@ class PointerFlow {
   llvm::DenseMap<const llvm::Function*, Carrier> returned_;
   llvm::DenseMap<const llvm::Function*, ClassId> variadic_areas_;
   llvm::DenseMap<const llvm::CallBase*, ClassId> allocated_;
-  std::vector<ClassId> steps_back_;                   // where constant steps back start
-  std::vector<const llvm::Function*> address_taken_;  // in the order found
+  std::vector<std::pair<const llvm::CallBase*, ClassId>>
+      new_objects_;  // calls inside the program; what callees return
+  llvm::DenseSet<const llvm::CallBase*> parts_;
+  std::vector<std::pair<ClassId, ClassId>> marked_loads_;  // of numbers: what they load to, and from
+  std::vector<ClassId> steps_back_;                        // where constant steps back start
+  std::vector<const llvm::Function*> address_taken_;       // in the order found
   std::deque<IndirectCall> indirect_calls_;  // a deque: binding adds more while we hold pointers to some
   llvm::DenseSet<const llvm::Function*> called_from_outside_;
   llvm::DenseSet<std::pair<size_t, const llvm::Function*>> bound_externals_;  // (index of the call, callee)

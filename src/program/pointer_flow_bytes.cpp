@@ -89,9 +89,24 @@ Sources trace(const llvm::Value* from) {
   return sources;
 }
 
+// A step of a walk (*++p), which goes on from there: the next round has it, in memory at -O0.
+bool is_walked_on(const llvm::Value& address) {
+  return llvm::any_of(address.users(), [&](const llvm::User* user) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+    return llvm::isa<llvm::PHINode>(user) || (store != nullptr && store->getValueOperand() == &address);
+  });
+}
+
 bool at_constant_offset(const llvm::Value* pointer) {
   const auto* address = llvm::dyn_cast<llvm::GEPOperator>(pointer);
-  return address != nullptr && address->hasAllConstantIndices();
+  return address != nullptr && address->hasAllConstantIndices() && !is_walked_on(*address);
+}
+
+bool is_walked_back(const llvm::Value* pointer, const llvm::DataLayout& layout) {
+  const auto* address = llvm::dyn_cast<llvm::GEPOperator>(pointer);
+  llvm::APInt distance(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  return address != nullptr && is_walked_on(*address) && address->accumulateConstantOffset(layout, distance) &&
+         distance.isNegative();
 }
 
 // What a constant offset is counted from. At -O0 a pointer variable is loaded anew for every use of it.
@@ -138,7 +153,12 @@ void PointerFlow::visit_narrow_copies(const llvm::Function& function) {
     if (is_marked_number(store) || is_marked_number(load)) return;
     const llvm::Value* to = store.getPointerOperand();
     const llvm::Value* from = load.getPointerOperand();
-    if (!at_constant_offset(to) && !at_constant_offset(from)) return graph_.copy(target(to), target(from));
+    if (!at_constant_offset(to) && !at_constant_offset(from)) {
+      const bool back = is_walked_back(to, layout) && is_walked_back(from, layout);
+      for (const llvm::Value* side : {to, from})
+        if (back) graph_.fold_whole(target(side));
+      return graph_.copy(target(to), target(from));
+    }
     const Position target_position = position_of(to, layout);
     const Position source_position = position_of(from, layout);
     Pieces& pieces =

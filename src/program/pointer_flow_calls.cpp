@@ -56,7 +56,8 @@ void PointerFlow::pass(const llvm::Argument& parameter, const Actual& actual) {
     if (actual.value.carry != Carry::pointer || !reads_.only_read(parameter))
       return assign(carrier(&parameter), actual.value);
     // It stands for an object of its own, with the contents of all that it is given to look at.
-    graph_.copy(target(&parameter), actual.value.target);
+    graph_.copy(target(&parameter), actual.value.target,
+                reads_.looks_back(parameter) ? PointsToGraph::kAllAround : PointsToGraph::kToTheEnd);
     return graph_.lend(actual.value.target, target(&parameter));
   }
   graph_.add_object(target(&parameter), kStack);  // the copy
@@ -104,11 +105,32 @@ void PointerFlow::call_inside(const llvm::CallBase& call, const llvm::Function& 
   const Carrier result = returned(callee);
   if (call.getType()->isPointerTy() && result.carry == Carry::pointer && callee.returnDoesNotAlias()) {
     const ClassId object = allocated(call);
-    join_contents(object, result.target);
+    graph_.copy(object, result.target, PointsToGraph::kAllAround);
+    graph_.copy(result.target, object, PointsToGraph::kAllAround);
     graph_.lend(object, result.target);
+    new_objects_.emplace_back(&call, result.target);
     return;
   }
   assign(carrier(&call), result);
+}
+
+// A block with something before it (a header by which all blocks are in a list), or out of a block that the
+// program divides itself, is no object of its own: who has it may come to what others have.
+void PointerFlow::close_new_objects() {
+  llvm::DenseMap<uint32_t, ClassId> blocks;  // by class: where a block begins
+  llvm::DenseSet<uint32_t> inside;           // classes in which they begin at different places
+  for (const auto& [call, block] : allocated_) {
+    const auto [known, fresh] = blocks.try_emplace(graph_.find(block).value, block);
+    if (!fresh && !graph_.same_place(known->second, block)) inside.insert(known->first);
+  }
+  for (const auto& [call, result] : new_objects_) {
+    const uint32_t found = graph_.find(result).value;
+    const auto block = blocks.find(found);
+    const bool whole = block == blocks.end() || graph_.same_place(block->second, result);
+    if (whole && !inside.contains(found) && (graph_.kinds(result) & kGlobal) == 0) continue;
+    graph_.join(allocated_.at(call), result);
+    parts_.insert(call);
+  }
 }
 
 void PointerFlow::call_indirect(const llvm::CallBase& call) {
@@ -151,26 +173,25 @@ void PointerFlow::bind_known_external(const IndirectCall& call, const llvm::Func
   for (const Actual& actual : call.actuals) leak(actual);
 }
 
-namespace {
-
-// Functions of one shape can be called by the same calls with the same meaning.
-struct Shape {
-  unsigned parameters = 0;
+// Functions of one shape can be called by the same calls with the same meaning. What carries nothing in the one
+// function is no way to the other one, so there they must be alike too.
+struct PointerFlow::Shape {
+  Carry result = Carry::nothing;
+  llvm::SmallVector<Carry, 8> parameters;
   bool variadic = false;
   uint64_t by_value = 0;  // bit i: parameter i; later ones are cut off and cost precision only
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-Shape shape_of(const llvm::Function& function) {
-  Shape shape{.parameters = static_cast<unsigned>(function.arg_size()), .variadic = function.isVarArg()};
+PointerFlow::Shape PointerFlow::shape_of(const llvm::Function& function) {
+  Shape shape{.result = carry_of(function.getReturnType()), .variadic = function.isVarArg()};
   for (const llvm::Argument& argument : function.args()) {
+    shape.parameters.push_back(carry_of(argument.getType()));
     if (argument.hasByValAttr() && argument.getArgNo() < 64)
       shape.by_value |= uint64_t{1} << argument.getArgNo();
   }
   return shape;
 }
-
-}  // namespace
 
 void PointerFlow::unify_signatures(const llvm::Function& first, const llvm::Function& other) {
   for (const llvm::Argument& parameter : first.args()) {
@@ -198,7 +219,7 @@ void PointerFlow::bind_class(llvm::ArrayRef<const IndirectCall*> calls,
   }
   for (const auto& [shape, function] : shapes) {
     for (const IndirectCall* call : calls) {
-      if (call->any_arity || shape.parameters <= call->actuals.size()) bind(*call, *function);
+      if (call->any_arity || shape.parameters.size() <= call->actuals.size()) bind(*call, *function);
     }
   }
 }

@@ -271,10 +271,33 @@ void PointerFlow::apply_memory(const llvm::CallBase& call, const Effects& effect
   }
 }
 
+// More is stored there than a pointer: the table does not say where in it this one is. What points to itself,
+// as strings do, has its pointer at the beginning, and so have objects of a size that cannot be said.
+static bool is_structure(const Effects& effects, Place place) {
+  for (const YieldedPointer& yielded : effects.yields)
+    if (yielded.kind == YieldedPointer::Kind::argument && yielded.place == place &&
+        yielded.argument == place.argument)
+      return false;
+  return std::ranges::any_of(effects.memory, [&](const MemoryEffect& effect) {
+    if (!effect.writes || effect.place != place) return false;
+    switch (effect.extent.kind) {
+      case Extent::Kind::bytes:
+        return effect.extent.amount > 8;
+      case Extent::Kind::argument:
+      case Extent::Kind::product:
+      case Extent::Kind::returned:
+        return true;
+      default:
+        return false;
+    }
+  });
+}
+
 void PointerFlow::apply_yields(const llvm::CallBase& call, const Effects& effects) {
   for (const YieldedPointer& yielded : effects.yields) {
     for (const unsigned i : arguments_at(call, yielded.place)) {
       const ClassId object = target(call.getArgOperand(i));
+      if (is_structure(effects, yielded.place)) graph_.fold(object);
       switch (yielded.kind) {
         case YieldedPointer::Kind::fresh:
           graph_.add_object(graph_.contents(object), kHeap);

@@ -1,5 +1,4 @@
 // What each instruction does with the pointers it is given.
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
@@ -132,13 +131,6 @@ void PointerFlow::visit_address(const llvm::GetElementPtrInst& address) {
   graph_.fold_whole(target(&address));
 }
 
-static bool may_lead_back(const llvm::GEPOperator& step, const llvm::DataLayout& layout) {
-  const bool of_bytes = step.getSourceElementType()->isIntegerTy(8);
-  return llvm::any_of(step.indices(), [&](const llvm::Use& index) {
-    return of_bytes ? leads_back(*index) : !llvm::isKnownNonNegative(index, llvm::SimplifyQuery(layout));
-  });
-}
-
 ClassId PointerFlow::stepped(ClassId from, const llvm::GEPOperator& step) {
   const llvm::DataLayout& layout = module_.getDataLayout();
   llvm::APInt distance(layout.getIndexTypeSizeInBits(step.getType()), 0);
@@ -150,9 +142,13 @@ ClassId PointerFlow::stepped(ClassId from, const llvm::GEPOperator& step) {
     return from;
   }
   if (distance.isNegative()) {
-    // One step, with the index before it.
+    // One step, with the index before it: not less than 0, but it may be 0.
     const auto* before = llvm::dyn_cast<llvm::GEPOperator>(step.getPointerOperand());
-    if (before != nullptr && !before->hasAllConstantIndices()) return from;
+    if (before != nullptr && !before->hasAllConstantIndices()) {
+      const ClassId first = graph_.displaced(from, distance.getSExtValue());
+      graph_.fold(first);
+      return first;
+    }
     // Bytes and the like are walked through backwards from where a walk forward, or a variable index, ended.
     if (distance.sle(-kWord)) steps_back_.push_back(from);
   }

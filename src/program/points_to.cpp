@@ -56,6 +56,11 @@ int64_t PointsToGraph::folded_from(uint32_t root) const {
   return members_[cells_[root].members].folded;
 }
 
+bool PointsToGraph::same_place(ClassId a, ClassId b) const {
+  const Place first = place(a.value), second = place(b.value);
+  return first.root == second.root && first.at == second.at;
+}
+
 bool PointsToGraph::is_folded(ClassId id) const {
   const Place here = place(id.value);
   return here.at >= folded_from(here.root);
@@ -256,13 +261,15 @@ void PointsToGraph::perform_copies() {
 // Members that begin in what is copied, or reach into it. What lies where the source is folded may be anywhere
 // behind that.
 void PointsToGraph::perform(Copy& copy) {
+  const bool around = copy.size == kAllAround;
   const auto find_next = [&] {
     const Place from = place(copy.from.value);
     const Members& members = members_[cells_[from.root].members];
     for (const auto& [at, contents] : members.at) {
-      const int64_t behind = from.at >= members.folded ? 0 : at - from.at;
       const bool folded = at == members.folded;
-      if (!folded && at - from.at <= -kPointer) continue;
+      const bool inside = folded && from.at >= at && (!around || at == kWhole);
+      const int64_t behind = inside ? 0 : at - from.at;
+      if (!around && !folded && behind <= -kPointer) continue;
       if (behind > 0 && static_cast<uint64_t>(behind) >= copy.size) break;
       if (std::ranges::find(copy.done, std::pair(behind, folded)) != copy.done.end()) continue;
       copy.done.emplace_back(behind, folded);
@@ -278,6 +285,7 @@ void PointsToGraph::perform(Copy& copy) {
       fold_whole(copy.to);
     }
     const ClassId source = displaced(copy.from, behind), target = displaced(copy.to, behind);
+    if (around && folded_from(place(copy.from.value).root) == kWhole) fold_whole(target);
     if (folded) fold(target);
     for (const Held held : {Held::as_pointer, Held::as_number})
       flow(contents(source, held), contents(target, held));

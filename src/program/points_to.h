@@ -57,6 +57,7 @@ class PointsToGraph {
   // The class of no object at all: null, undefined, plain numbers. Joining with it does nothing.
   static constexpr ClassId kNothing{0};
   static constexpr uint64_t kToTheEnd = std::numeric_limits<uint64_t>::max();
+  static constexpr uint64_t kAllAround = kToTheEnd - 1;  // what lies before the place as well
 
   PointsToGraph();
 
@@ -80,6 +81,7 @@ class PointsToGraph {
   // Performs the copies as far as what they are about is known. To be called until changes() stays as it is.
   void perform_copies();
 
+  bool same_place(ClassId a, ClassId b) const;
   // The class, whichever place of it.
   ClassId find(ClassId id) const { return ClassId(place(id.value).root); }
   ClassId known_contents(ClassId of) const;  // stored as pointers at that place; kNothing when there are none

@@ -4,6 +4,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "program/backward_steps.h"
 #include "program/calls.h"
 #include "program/captures.h"
 #include "program/pointer_flow.h"
@@ -37,6 +38,7 @@ class Judge {
 
   bool gives_private_memory(const llvm::CallBase& call) {
     const Effects* known = classify_call(call, effects_).effects;
+    if (flow_.gives_part(call)) return false;
     if (flow_.allocates(call) || (known != nullptr && known->allocation == AllocationKind::reallocate))
       return is_uncaptured(&call) || is_private(flow_.target(&call));
     if (known == nullptr) return false;
@@ -60,7 +62,7 @@ class Judge {
     const llvm::Value* object = llvm::getUnderlyingObject(access.pointer, kMaxLookup);
     if (cannot_happen(access, object)) return Sharing::unreachable_code;
     if (access.kind == AccessKind::read && reads_constant(access, object)) return Sharing::constant_memory;
-    if (is_uncaptured(object)) {
+    if (is_uncaptured(object) && !leads_out(access.pointer, object)) {
       return llvm::isa<llvm::AllocaInst>(object) ? Sharing::private_stack : Sharing::private_heap;
     }
     return judge_class(access);
@@ -90,6 +92,18 @@ class Judge {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(object);
     if (!llvm::isa<llvm::AllocaInst>(object) && (call == nullptr || !flow_.allocates(*call))) return false;
     return !captures_.captured(*object);
+  }
+
+  // To what lies before a part of something larger.
+  bool leads_out(const llvm::Value* pointer, const llvm::Value* object) const {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(object);
+    if (call == nullptr || !flow_.gives_part(*call)) return false;
+    while (pointer != object) {
+      const auto* step = llvm::dyn_cast<llvm::GEPOperator>(pointer);
+      if (step == nullptr || steps_back(*step, call->getModule()->getDataLayout())) return true;
+      pointer = step->getPointerOperand();
+    }
+    return false;
   }
 
   Sharing judge_class(const Access& access) {

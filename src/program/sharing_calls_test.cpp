@@ -206,5 +206,50 @@ TEST(SharingCalls, VaArgInstruction) {
             "HSHS");
 }
 
+// Functions of one table are called in each other's place, whatever they give and take.
+TEST(SharingCalls, FunctionsInATableWithOtherResults) {
+  for (const char* table : {"[ptr @get, ptr @end]", "[ptr @end, ptr @get]"})
+    EXPECT_EQ(verdicts(std::string("@table = constant [2 x ptr] ") + table + R"(
+  define internal ptr @get(ptr %p) {
+    %q = load ptr, ptr %p
+    ret ptr %q
+  }
+  define internal void @end(ptr %p) { ret void }
+  define void @f(ptr %call) {
+    %a = call ptr @malloc(i64 4)
+    %s = call ptr @malloc(i64 8)
+    store ptr @global, ptr %s
+    %call.0 = load ptr, ptr @table
+    call void %call.0(ptr %s)
+    %at = getelementptr i8, ptr @table, i64 8
+    %call.1 = load ptr, ptr %at
+    %q = call ptr %call.1(ptr %s)
+    store ptr %a, ptr %q
+    store i32 1, ptr %a
+    ret void
+  })"),
+              "HHCCSS")
+        << table;
+}
+
+TEST(SharingCalls, FunctionsInATableWithOtherParameters) {
+  for (const char* table : {"[ptr @take, ptr @count]", "[ptr @count, ptr @take]"})
+    EXPECT_EQ(verdicts(std::string("@table = constant [2 x ptr] ") + table + R"(
+  define internal void @take(ptr %p) {
+    %a = call ptr @malloc(i64 4)
+    store ptr %a, ptr %p
+    store i32 1, ptr %a
+    ret void
+  }
+  define internal void @count(i32 %n) { ret void }
+  define void @f(ptr %call) {
+    %call.0 = load ptr, ptr @table
+    call void %call.0(ptr @global)
+    ret void
+  })"),
+              "SSC")
+        << table;
+}
+
 }  // namespace
 }  // namespace heddle

@@ -275,5 +275,20 @@ TEST(SharingExternal, TablesOfLibraryClasses) {
   EXPECT_EQ(verdicts(program + "%m = load ptr, ptr %v\n call void %m(ptr %o)\n ret void }"), "SSSS");
 }
 
+// Where in what is stored the pointers are is not said: in all of it.
+TEST(SharingExternal, PointersInStructuresThatLibrariesFillIn) {
+  EXPECT_EQ(verdicts(R"(define void @f(i32 %n) {
+    %a = call ptr @malloc(i64 4)
+    %events = alloca [24 x i8]
+    %got = call i32 @wait_for(ptr %events)
+    %second = getelementptr i8, ptr %events, i64 16
+    %who = load ptr, ptr %second
+    store ptr %a, ptr %who
+    store i32 1, ptr %a
+    ret void
+  })"),
+            "KSS");
+}
+
 }  // namespace
 }  // namespace heddle

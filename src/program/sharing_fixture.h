@@ -32,6 +32,7 @@ strtol: reads(0, string) yields(1, 0) pure
 strchr: reads(0, string) returns(0) pure
 getenv: reads(0, string) returns(library)
 getline: yields(0, fresh) updates(1, 8) updates(2, object) input
+wait_for: writes(0, ret*12) yields(0, library) input
 setbuf: keeps(1)
 register_all: keeps(varargs)
 copy: reads(1, arg2) writes(0, arg2) pure
@@ -59,6 +60,7 @@ declare i64 @strtol(ptr, ptr, i32)
 declare ptr @strchr(ptr, i32)
 declare ptr @getenv(ptr)
 declare i64 @getline(ptr, ptr, ptr)
+declare i32 @wait_for(ptr)
 declare void @setbuf(ptr, ptr)
 declare void @register_all(i32, ...)
 declare void @copy(ptr, ptr, i64)

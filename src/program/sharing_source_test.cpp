@@ -126,6 +126,27 @@ TEST_P(SharingSource, HelpersThatDoNotLeak) {
   EXPECT_EQ(program.shared("work"), 0u);
 }
 
+TEST_P(SharingSource, PointerCopiedIntoANumber) {
+  const Compiled program = c(R"(
+    #include <stdint.h>
+    #include <stdlib.h>
+    #include <string.h>
+    struct source { long n; int *p; };
+    struct holder { long n; uintptr_t key; };
+    static int *published;
+    __attribute__((noinline)) static void copy(struct holder *h, struct source *s) { memcpy(&h->key, &s->p, sizeof s->p); }
+    void work(void) {
+      int *a = malloc(4);
+      struct source *s = malloc(sizeof *s);
+      struct holder *h = malloc(sizeof *h);
+      s->p = a;
+      copy(h, s);
+      published = (int *)h->key;
+      *a = 1; }
+    int other(void) { return *published; })");
+  EXPECT_EQ(program.shared("work"), 2u);
+}
+
 TEST_P(SharingSource, TaggedPointerInGlobal) {
   const Compiled program = c(R"(
     #include <stdint.h>
