@@ -123,7 +123,7 @@ class Linker {
 
   // What libraries shall find, as a dynamic list of the linker. Not all that the executable has
   // (--export-dynamic): its own functions would take the place of others of the same name in libraries that are
-  // loaded later. Names that begin with rt_ are between the files of the runtime.
+  // loaded later. Names that begin so are between the files of the runtime (cmake/own_names.cmake).
   Result<std::string> export_list() const {
     std::string list = "{\n";
     for (const fs::path& path : link_.runtime) {
@@ -133,7 +133,7 @@ class Linker {
       if (!archive)
         return Error{.what = "cannot read a runtime: " + llvm::toString(archive.takeError()), .where = path};
       for (const llvm::object::Archive::Symbol& symbol : (*archive)->symbols())
-        if (symbol.getName() != "rt" && !symbol.getName().starts_with("rt_"))
+        if (!symbol.getName().starts_with("__heddle_rt") && !symbol.getName().starts_with("__heddle_heap_"))
           list += fmt::format("  {};\n", symbol.getName().str());
     }
     return list + "};\n";
