@@ -171,7 +171,7 @@ void print_result(const Outcomes& all, const CodeNames& names) {
              : all.search.matched == CoreMatch::cause ? "the cause of the core's failure"
                                                       : "a failure like the core's, at another place",
              confirmation.best.failure->identity, all.search.tries,
-             all.search.by_chance ? " (at random, when all combinations of preemptions had been tried)" : "",
+             all.search.by_chance ? " (at random)" : "",
              duration_text(all.search.elapsed),
              counted(measure(confirmation.best.schedule).preemptions, "preemption"), confirmation.confirmed);
   if (!all.output.empty())

@@ -107,20 +107,22 @@ class Search {
 
   const Execution& passing_execution() const { return repeated_ ? *repeated_ : passing_.execution; }
 
-  // No combination led there. It may take more preemptions, or a thread that gives way at once where others
-  // have to go first (as a library does that spins before it waits): the strategies of hunt, for about as long
-  // again.
+  // No combination led there: the strategies of hunt, for about as long again.
   Result<void> wander() {
     const uint64_t last = result_.tries + std::max(kLeastByChance, result_.tries);
-    StrategyMix mix({});
-    result_.by_chance = true;
-    while (!ended_ && result_.tries < last) {
-      ExecutionPlan plan = plan_of(nullptr, Lenience::never);
-      plan.strategy = mix.of_next_run();
-      plan.seed = result_.tries;
-      HEDDLE_TRY(execute(plan));
-    }
-    result_.by_chance = result_.matched != CoreMatch::none;
+    while (!ended_ && result_.tries < last) HEDDLE_TRY(try_by_chance());
+    return {};
+  }
+
+  // It may take more preemptions than are combined, or a thread that gives way at once where others have to go
+  // first (as a library does that spins before it waits).
+  Result<void> try_by_chance() {
+    ExecutionPlan plan = plan_of(nullptr, Lenience::never);
+    plan.strategy = mix_.of_next_run();
+    plan.seed = result_.tries;
+    by_chance_ = true;
+    HEDDLE_TRY(execute(plan));
+    by_chance_ = false;
     return {};
   }
 
@@ -166,6 +168,10 @@ class Search {
             0);
       }
       if (!in_order_ && !ended_ && result_.tries >= apart_ + kBeforeHeld) HEDDLE_TRY(try_held());
+      if (options_.order != CoreOrder::chess && !ended_ && result_.tries >= next_by_chance_) {
+        HEDDLE_TRY(try_by_chance());
+        next_by_chance_ = result_.tries + kBetweenChances;
+      }
       // What the core tells may mislead: after a while every third try is the next in the order of the run.
       if (in_order_ || ended_ || result_.tries < kAlone + apart_ || ++guided % kGuided != 0) continue;
       if (baseline == nullptr) baseline = baseline_of_passing(*passing);
@@ -377,6 +383,7 @@ class Search {
     const CoreMatch match = matcher_.match(execution);
     if (match > result_.matched) {
       result_.matched = match;
+      result_.by_chance = by_chance_;
       result_.last = execution;
       if (match == CoreMatch::loose) last_try_ = 2 * result_.tries + kMoreTries;
     }
@@ -667,7 +674,7 @@ class Search {
   static constexpr uint64_t kAll = uint64_t{1} << 40;
   static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint64_t kBeforeHeld = 2, kAlone = 6, kGuided = 2, kBaselineWeight = 64, kMoreTries = 20;
-  static constexpr uint64_t kLeastByChance = 1000;
+  static constexpr uint64_t kLeastByChance = 1000, kBeforeChance = 10, kBetweenChances = 3;
   // Where nearly every schedule fails the baseline is done that soon; elsewhere these are three tries more at
   // most, since the first one is not theirs.
   static constexpr uint64_t kKeptUpWith = 4;
@@ -692,6 +699,9 @@ class Search {
   std::deque<BaselineTry> ahead_;                // what the baseline tries first, not tried yet
   std::optional<CoreCandidate> earlier_;         // to be tried instead of what was tried last
   std::optional<bool> timed_;
+  StrategyMix mix_{{}};
+  bool by_chance_ = false;  // the present try is by a strategy of hunt
+  uint64_t next_by_chance_ = kBeforeChance;
   bool held_ = false;               // threads were held where those of the core wait
   uint64_t apart_ = 0;              // tries that were no candidates: by position, or to keep up
   uint64_t bases_ = 0;              // runs that were looked at so far
