@@ -456,6 +456,44 @@ std::vector<CriticalVariable> awaited_objects(const CoreCase& core, const std::v
   return out;
 }
 
+namespace {
+
+// Of a hang: what a thread reads in the loop where it stands, if it does not wait there. Until it sees
+// something else it stays.
+std::vector<CriticalVariable> spun_on(const CoreCase& core, const std::vector<heddle_event>& events,
+                                      const std::vector<CriticalVariable>& known) {
+  std::set<uint32_t> waits, loops;  // sites
+  for (const heddle_event& event : events)
+    if (event.kind >= HEDDLE_EVENT_sync && event.address != 0) waits.insert(event.site);
+  const ProgramRegions& regions = *core.regions;
+  for (size_t i = 0; i < core.indexes.size(); ++i) {
+    const std::vector<InstructionId> stands = core.stands_at(i);
+    if (stands.empty() ||
+        std::ranges::any_of(stands, [&](InstructionId at) { return waits.contains(at.value); }))
+      continue;
+    const FunctionRegions& function = regions.of(core.indexes[i].index.frames.back().function);
+    const std::vector<uint32_t>& headers = function.loops_of(regions.block_of(stands[0]));
+    for (uint32_t block = 0; !headers.empty() && block < function.flow().size(); ++block)
+      if (function.in_loop(headers.back(), block))
+        for (const llvm::Instruction& instruction : *function.flow().block(block))
+          loops.insert(regions.program().id_of(instruction).value);
+  }
+  std::map<uint64_t, CriticalVariable> found;  // by address
+  for (const heddle_event& event : events)
+    if (loops.contains(event.site) && event.kind == HEDDLE_EVENT_read)
+      ++found
+            .try_emplace(
+                event.address,
+                CriticalVariable{.difference = {.path = "", .address = event.address, .size = event.size},
+                                 .spun = true})
+            .first->second.accesses;
+  for (const CriticalVariable& variable : known) found.erase(variable.difference.address);
+  const auto values = std::views::values(found);
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
 Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
                                const RunRules& rules, std::optional<uint64_t> instructions) {
   launch.renewal = Renewal::start;  // the same addresses when it is stopped
@@ -493,8 +531,10 @@ Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, 
     find_critical(run);
     find_critical_pointers(run);
   }
-  if (core.hangs())
+  if (core.hangs()) {
     std::ranges::move(awaited_objects(core, run.execution.kept_events), std::back_inserter(run.critical));
+    std::ranges::move(spun_on(core, run.execution.kept_events, run.critical), std::back_inserter(run.critical));
+  }
   find_positions(core, run);
   return run;
 }

@@ -51,6 +51,7 @@ class Search {
         options_(options),
         progress_(progress) {
     if (options.time) deadline_ = start_ + *options.time;
+    mix_.of_next_run();  // begins with the run without preemptions, which is known
   }
 
   Result<CoreSearchResult> run() {
@@ -170,7 +171,8 @@ class Search {
       if (!in_order_ && !ended_ && result_.tries >= apart_ + kBeforeHeld) HEDDLE_TRY(try_held());
       if (options_.order != CoreOrder::chess && !ended_ && result_.tries >= next_by_chance_) {
         HEDDLE_TRY(try_by_chance());
-        next_by_chance_ = result_.tries + kBetweenChances;
+        // The longer nothing is found, the likelier it is that it takes more.
+        next_by_chance_ = result_.tries + (result_.tries < kRarelyByChance ? 3 : 1);
       }
       // What the core tells may mislead: after a while every third try is the next in the order of the run.
       if (in_order_ || ended_ || result_.tries < kAlone + apart_ || ++guided % kGuided != 0) continue;
@@ -235,6 +237,7 @@ class Search {
       if (const auto found = awaited.find({candidate.event, candidate.next}); found != awaited.end()) {
         candidate.awaited = found->second->awaited;
         candidate.awaited_of = found->second->awaited_of;
+        candidate.awaited_writes = found->second->awaited_writes;
       }
     }
     return std::make_shared<const BaseRun>(std::move(base));
@@ -318,9 +321,7 @@ class Search {
     if (made.awaited == 0) return;
     const std::vector<heddle_event>& events = execution.kept_events;
     const auto came = std::find_if(events.begin() + static_cast<ptrdiff_t>(std::min(made.event, events.size())),
-                                   events.end(), [&](const heddle_event& event) {
-                                     return event.thread == made.awaited_of && event.address == made.awaited;
-                                   });
+                                   events.end(), [&](const heddle_event& event) { return made.awaits(event); });
     const auto at = static_cast<size_t>(came - events.begin());
     std::erase_if(base.candidates, [&](const CoreCandidate& next) {
       return next.event == at && next.awaited_of == made.thread && next.awaited == made.awaited;
@@ -513,7 +514,8 @@ class Search {
       plan.delay = Delay{.thread = candidate.thread,
                          .awaited = candidate.awaited_of,
                          .address = candidate.awaited,
-                         .behind = candidate.event};
+                         .behind = candidate.event,
+                         .writes = candidate.awaited_writes};
     return plan;
   }
 
@@ -674,7 +676,7 @@ class Search {
   static constexpr uint64_t kAll = uint64_t{1} << 40;
   static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint64_t kBeforeHeld = 2, kAlone = 6, kGuided = 2, kBaselineWeight = 64, kMoreTries = 20;
-  static constexpr uint64_t kLeastByChance = 1000, kBeforeChance = 10, kBetweenChances = 3;
+  static constexpr uint64_t kLeastByChance = 1000, kBeforeChance = 10, kRarelyByChance = 30;
   // Where nearly every schedule fails the baseline is done that soon; elsewhere these are three tries more at
   // most, since the first one is not theirs.
   static constexpr uint64_t kKeptUpWith = 4;
