@@ -6,6 +6,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <span>
 
 #include "base/clang.h"
@@ -181,6 +183,13 @@ class Linker {
   }
 
   Error failed(const std::vector<std::string>& argv, std::string output, bool folder_exists) const {
+    constexpr uintmax_t kTooLittle = 1 << 20;  // linkers may die of a full disk without a word of it
+    std::error_code ignored;
+    if (output.find(::strerror(ENOSPC)) != std::string::npos ||
+        fs::space(link_.scratch, ignored).available < kTooLittle)
+      return Error{.what = "cannot link the variant: no space is left",
+                   .where = link_.scratch,
+                   .next = "free some space there, or name another folder for variants: XDG_CACHE_HOME"};
     constexpr size_t kShown = 2000;
     if (output.size() > kShown) output = "..." + output.substr(output.size() - kShown);
     std::string why = "a library it was linked with has moved, or only the original link line can link it";
