@@ -676,7 +676,7 @@ class Search {
   static constexpr uint64_t kAll = uint64_t{1} << 40;
   static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint64_t kBeforeHeld = 2, kAlone = 6, kGuided = 2, kBaselineWeight = 64, kMoreTries = 20;
-  static constexpr uint64_t kLeastByChance = 1000, kBeforeChance = 10, kRarelyByChance = 30;
+  static constexpr uint64_t kLeastByChance = 1000, kBeforeChance = 7, kRarelyByChance = 30;
   // Where nearly every schedule fails the baseline is done that soon; elsewhere these are three tries more at
   // most, since the first one is not theirs.
   static constexpr uint64_t kKeptUpWith = 4;
