@@ -291,7 +291,7 @@ struct heddle_plan {
    * no step of it left out until there. The next one is due so many events and so much processor time
    * (nanoseconds) behind the last. */
   uint32_t snapshots;
-  uint32_t unused;
+  uint32_t awaited_writes; /* with `awaited`, below; here since plans are compared, and have no gaps */
   uint64_t snapshot_events, snapshot_time;
   uint64_t known_length; /* events of the longest run that is known to have passed, for snapshots: they cannot
                             learn it */
@@ -300,7 +300,8 @@ struct heddle_plan {
   uint32_t held_count, held[HEDDLE_CONTROL_HELD];
   uint32_t successor; /* enum heddle_successor */
   /* Strategy "nonpreemptive": thread `delayed` (its index, and one; 0: none) goes on only when nobody else can,
-   * until thread `awaited` (its index) has performed an event at this address, behind so many events of all. */
+   * until thread `awaited` (its index) has performed an event at this address, behind so many events of all;
+   * with awaited_writes, one that writes there. */
   uint32_t delayed, awaited;
   uint64_t awaited_address, awaited_behind;
   uint64_t stop_at_move; /* before this move, from 1, the process stands still; renewal `once` only. 0: never */

@@ -63,8 +63,9 @@ enum heddle_flow_kind {
  * status = s + 4 + direct; before the i-th, if it takes a hook: status = s + 4 * i + direct; behind the last,
  * the n-th: status = s + 4 * n, s being what it was. */
 #define HEDDLE_FLOW_SELF "heddle_flow_self"
-/* Thread-local pointer: the stack that the runtime works on; null while it does (runtime/flow/entry.h). */
-#define HEDDLE_FLOW_STACK "rt_fl_stack"
+/* Thread-local pointer: the stack that the runtime works on; null while it does (runtime/flow/entry.h). Its name
+ * as it is linked (cmake/own_names.cmake). */
+#define HEDDLE_FLOW_STACK "__heddle_rt_fl_stack"
 /* Thread-local number: 1 while the next block that the thread allocates is for itself alone (runtime/flow/heap.c). */
 #define HEDDLE_FLOW_PRIVATE "heddle_flow_private"
 #define HEDDLE_FLOW_STATE_BITS 2

@@ -6,6 +6,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <span>
 
 #include "base/clang.h"
@@ -123,7 +125,7 @@ class Linker {
 
   // What libraries shall find, as a dynamic list of the linker. Not all that the executable has
   // (--export-dynamic): its own functions would take the place of others of the same name in libraries that are
-  // loaded later. Names that begin with rt_ are between the files of the runtime.
+  // loaded later. Names that begin so are between the files of the runtime (cmake/own_names.cmake).
   Result<std::string> export_list() const {
     std::string list = "{\n";
     for (const fs::path& path : link_.runtime) {
@@ -133,7 +135,7 @@ class Linker {
       if (!archive)
         return Error{.what = "cannot read a runtime: " + llvm::toString(archive.takeError()), .where = path};
       for (const llvm::object::Archive::Symbol& symbol : (*archive)->symbols())
-        if (symbol.getName() != "rt" && !symbol.getName().starts_with("rt_"))
+        if (!symbol.getName().starts_with("__heddle_rt") && !symbol.getName().starts_with("__heddle_heap_"))
           list += fmt::format("  {};\n", symbol.getName().str());
     }
     return list + "};\n";
@@ -181,6 +183,13 @@ class Linker {
   }
 
   Error failed(const std::vector<std::string>& argv, std::string output, bool folder_exists) const {
+    constexpr uintmax_t kTooLittle = 1 << 20;  // linkers may die of a full disk without a word of it
+    std::error_code ignored;
+    if (output.find(::strerror(ENOSPC)) != std::string::npos ||
+        fs::space(link_.scratch, ignored).available < kTooLittle)
+      return Error{.what = "cannot link the variant: no space is left",
+                   .where = link_.scratch,
+                   .next = "free some space there, or name another folder for variants: XDG_CACHE_HOME"};
     constexpr size_t kShown = 2000;
     if (output.size() > kShown) output = "..." + output.substr(output.size() - kShown);
     std::string why = "a library it was linked with has moved, or only the original link line can link it";

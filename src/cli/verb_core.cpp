@@ -86,6 +86,8 @@ void print_core(const Outcomes& all, const ControlledProgram& program, const Com
     const std::string name = variable_text(variable, program, all.passing.execution.load_base);
     if (variable.sync)
       fmt::print(stderr, "    {}: threads of the core wait here\n", name);
+    else if (variable.spun)
+      fmt::print(stderr, "    {}: threads of the core read it again and again\n", name);
     else
       fmt::print(stderr, "    {}{}: {} in the core, {} in the passing run\n", name,
                  type_of(variable.difference), variable.difference.failing_text,
@@ -157,11 +159,15 @@ void print_result(const Outcomes& all, const Options& given, const CodeNames& na
     if (all.search.end == CoreSearchResult::End::limit) why = "the limit (--tries, --time) came first";
     if (all.search.end == CoreSearchResult::End::interrupted) why = "interrupted";
     if (all.search.end == CoreSearchResult::End::stopped) why = unfinished_text(all.search.last);
+    const bool over = all.search.end == CoreSearchResult::End::exhausted;
     fmt::print(stderr,
-               "heddle: undecided: no failing schedule in {} ({})\n  why: {}\n  next: heddle hunt -- {}, or "
-               "--memory-model tso\n",
+               "heddle: undecided: no failing schedule in {} ({})
+  why: {}
+  next: {}heddle hunt -- {}, or "
+               "--memory-model tso
+",
                counted(all.search.tries, "run"), duration_text(all.search.elapsed), why,
-               shell_quote(given.command));
+               over ? "" : "more of it (--time 1h, --tries 1000000), ", shell_quote(given.command));
     return;
   }
   const Confirmation& confirmation = *all.confirmation;
@@ -172,8 +178,7 @@ void print_result(const Outcomes& all, const Options& given, const CodeNames& na
              all.search.matched == CoreMatch::same    ? "the failure of the core"
              : all.search.matched == CoreMatch::cause ? "the cause of the core's failure"
                                                       : "a failure like the core's, at another place",
-             confirmation.best.failure->identity, all.search.tries,
-             all.search.by_chance ? " (at random, when all combinations of preemptions had been tried)" : "",
+             confirmation.best.failure->identity, all.search.tries, all.search.by_chance ? " (at random)" : "",
              duration_text(all.search.elapsed),
              counted(measure(confirmation.best.schedule).preemptions, "preemption"), confirmation.confirmed);
   fmt::print(stderr, "{}", schedule_next_text(all.output));
@@ -283,8 +288,7 @@ void add_core(VerbSet& verbs) {
       "another program.",
       [options](const CommonOptions& common) { return run_verb(*options, common); });
   verb->add_option("CORE", options->core, "The core file")->required();
-  verb->add_option("--tries", options->tries, "How many runs at most (default: only the time counts)")
-      ->check(whole_number(1));
+  verb->add_option("--tries", options->tries, "How many runs at most (default 100000)")->check(whole_number(1));
   verb->add_option("--time", options->time, "How long to search at most (default 5m; no limit with --tries)")
       ->check(duration_value());
   verb->add_option(

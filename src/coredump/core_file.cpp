@@ -32,6 +32,22 @@ Error not_a_core(const std::string& name, std::string why) {
       .next = "give the core file of a 64-bit x86 program; heddle record --mode core -- APP makes one"};
 }
 
+// Other tools' packing, by how a file begins.
+Error not_elf(const std::string& name, std::string_view bytes) {
+  struct Packed {
+    std::string_view begin, by, unpack;
+  };
+  for (const Packed& packed :
+       {Packed{"\x1f\x8b", "gzip", "gzip -dk"}, Packed{"\xfd\x37zXZ", "xz", "xz -dk"},
+        Packed{"\x04\x22\x4d\x18", "lz4", "lz4 -dk"}, Packed{"BZh", "bzip2", "bzip2 -dk"}})
+    if (bytes.starts_with(packed.begin))
+      return {.what = "this is not a core file that heddle can read",
+              .where = name,
+              .why = fmt::format("it is packed by {}; heddle unpacks zstd only", packed.by),
+              .next = fmt::format("unpack it: {} {}", packed.unpack, name)};
+  return not_a_core(name, "it does not begin like an ELF file");
+}
+
 template <class T>
 std::optional<T> take(std::string_view bytes, uint64_t at) {
   T value;
@@ -99,17 +115,26 @@ bool CoreFile::is_core(const std::filesystem::path& file) {
 
 Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
   int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return system_error("cannot open the core file", file);
+  if (descriptor < 0) {
+    Error error = system_error("cannot open the core file", file);
+    error.next =
+        "name the core file first: heddle core CORE -- APP ARGS; heddle doctor says where the kernel puts "
+        "cores";
+    return error;
+  }
+  bool packed = false;
   char magic[4] = {};
   if (::pread(descriptor, magic, sizeof magic, 0) == 4 && std::string_view(magic, 4) == kZstdMagic) {
     Result<int> unpacked = decompress_to_file(descriptor, file);
     ::close(descriptor);
     descriptor = HEDDLE_TRY(std::move(unpacked));
+    packed = true;
   }
   struct stat status{};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
     ::close(descriptor);
-    return not_a_core(file, "it is empty, or no ordinary file");
+    return not_a_core(file, packed ? "it is packed by zstd, and cut off before anything can be unpacked"
+                                   : "it is empty, or no ordinary file");
   }
   auto bytes = std::make_unique<Bytes>();
   void* mapped = ::mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
@@ -139,8 +164,7 @@ Result<CoreFile> CoreFile::parse(std::unique_ptr<Bytes> bytes, std::string name)
 Result<void> CoreFile::read_head() {
   const std::string_view bytes = bytes_->view;
   const std::optional<Elf64_Ehdr> head = take<Elf64_Ehdr>(bytes, 0);
-  if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-    return not_a_core(name_, "it does not begin like an ELF file");
+  if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return not_elf(name_, bytes);
   if (head->e_type != ET_CORE)
     return not_a_core(name_, "it is an ELF file of another kind (a program, perhaps)");
   if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != EM_X86_64)

@@ -157,7 +157,11 @@ Result<int> open_input(const std::string& name) {
     return copy_to_memory(0, "standard input");
   }
   const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return system_error("cannot open the input", name);
+  if (file < 0) {
+    Error error = system_error("cannot open the input", name);
+    error.next = "give the file that the program read as standard input: --stdin FILE";
+    return error;
+  }
   Result<int> copy = copy_to_memory(file, name);
   ::close(file);
   return copy;

@@ -145,9 +145,13 @@ class Finder {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   static constexpr uint64_t kNothing = 0;
+  struct Awaited {
+    uint64_t address = kNothing;
+    bool writes = false;
+  };
   struct Found {
     uint64_t factor = UINT64_MAX;
-    uint64_t awaited = kNothing;  // address
+    Awaited awaited;
     uint32_t awaited_of = 0;
     uint64_t awaited_factor = UINT64_MAX;
   };
@@ -258,7 +262,7 @@ class Finder {
       }
       const auto meet_at = [&](size_t event) {
         const bool violation = before != nullptr && before->event < event;
-        add(event, other, violation ? 2 * kCriticalViolation : 2 * kCritical, events_[access.event].address);
+        add(event, other, violation ? 2 * kCriticalViolation : 2 * kCritical, awaited(access.event));
         concerns(event, other, access.event, access.event);
       };
       if (tries) meet_at(access.event);
@@ -335,13 +339,15 @@ class Finder {
       factor = std::min(factor, violation ? kDecidedViolation : kDecided);
       const uint32_t following = thread_behind(at);
       if (following != other.thread) {
-        add(at, following, factor, events_[other.event].address, other.thread);
+        add(at, following, factor, awaited(other.event), other.thread);
         concerns(at, following, access.event, other.event);
       }
     }
-    add(at, other.thread, factor, events_[other.event].address);
+    add(at, other.thread, factor, awaited(other.event));
     concerns(at, other.thread, access.event, other.event);
   }
+
+  Awaited awaited(size_t event) const { return {events_[event].address, writes(events_[event])}; }
 
   // Who goes on in the run when the thread that performs the event does not any more.
   uint32_t thread_behind(size_t event) const {
@@ -372,7 +378,7 @@ class Finder {
       for (const auto& [who, other] : next)
         if (who.first != events_[event].thread && roles_conflict(role, who.second))
           at_preemptions(event, other,
-                         [&](size_t at) { add(at, who.first, critical ? kCritical : kSync, object); });
+                         [&](size_t at) { add(at, who.first, critical ? kCritical : kSync, {object, false}); });
       next[{events_[event].thread, role}] = event;
     }
   }
@@ -394,7 +400,7 @@ class Finder {
         if (next == thread) continue;
         const bool failing = next == run_.failing;
         if (failing || (positions[next].kind == CorePosition::Kind::midway && !positions[next].guessed))
-          note({i, next}, failing ? kPosition : 2 * kPosition, kNothing, next);
+          note({i, next}, failing ? kPosition : 2 * kPosition, {}, next);
       }
     }
   }
@@ -405,7 +411,7 @@ class Finder {
     for (size_t i = 1; i < events_.size(); ++i) {
       if (events_[i].thread == events_[i - 1].thread) continue;
       for (uint32_t next = 0; next < run_.threads.size(); ++next)
-        if (next != events_[i].thread && next != events_[i - 1].thread) add(i, next, kChoice, kNothing);
+        if (next != events_[i].thread && next != events_[i - 1].thread) add(i, next, kChoice, {});
     }
   }
 
@@ -436,24 +442,24 @@ class Finder {
           explained                           ? kExplained
           : critical != critical_words_.end() ? kCritical
                                               : kConflict,
-          kNothing);
+          {});
     }
   }
 
-  void add(size_t event, uint32_t next, uint64_t factor, uint64_t awaited) {
+  void add(size_t event, uint32_t next, uint64_t factor, Awaited awaited) {
     add(event, next, factor, awaited, next);
   }
-  void add(size_t event, uint32_t next, uint64_t factor, uint64_t awaited, uint32_t awaited_of) {
+  void add(size_t event, uint32_t next, uint64_t factor, Awaited awaited, uint32_t awaited_of) {
     if (event < run_.from || order_.before_thread(event, next)) return;
     if (event >= run_.aligned) factor *= kBehind;
     note({event, next}, factor, awaited, awaited_of);
   }
 
   // Of several reasons the likeliest one says what is awaited, if it awaits anything.
-  void note(const Key& key, uint64_t factor, uint64_t awaited, uint32_t awaited_of) {
+  void note(const Key& key, uint64_t factor, Awaited awaited, uint32_t awaited_of) {
     Found& found = found_.try_emplace(key).first->second;
     found.factor = std::min(found.factor, factor);
-    if (awaited == kNothing || factor >= found.awaited_factor) return;
+    if (awaited.address == kNothing || factor >= found.awaited_factor) return;
     found.awaited = awaited;
     found.awaited_of = awaited_of;
     found.awaited_factor = factor;
@@ -473,7 +479,7 @@ class Finder {
 
   // What a thread does behind its last conflict with others it does all the same when it comes earlier.
   bool changes_something(const Key& key, const Found& found) const {
-    const bool for_another = found.awaited != kNothing && found.awaited_of != key.next;
+    const bool for_another = found.awaited.address != kNothing && found.awaited_of != key.next;
     return for_another || met_[key.next] >= key.event;
   }
 
@@ -493,8 +499,9 @@ class Finder {
                        .thread = events_[key.event].thread,
                        .next = key.next,
                        .weight = ++rank * factor,
-                       .awaited = found_.at(key).awaited,
-                       .awaited_of = found_.at(key).awaited_of});
+                       .awaited = found_.at(key).awaited.address,
+                       .awaited_of = found_.at(key).awaited_of,
+                       .awaited_writes = found_.at(key).awaited.writes});
     }
     std::ranges::sort(out, {}, [](const CoreCandidate& c) { return std::tuple(c.weight, c.event, c.next); });
     if (out.size() > run_.most) out.resize(run_.most);

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "driver/core_passing.h"
+#include "driver/event_conflict.h"
 
 namespace heddle {
 
@@ -32,8 +33,13 @@ struct CoreCandidate {
   uint32_t thread = 0;
   uint32_t next = 0;  // goes on instead
   uint64_t weight = 0;
-  uint64_t awaited = 0;     // address of the event that is to come first; 0: none in particular
-  uint32_t awaited_of = 0;  // whose event: mostly that of `next`
+  uint64_t awaited = 0;         // address of the event that is to come first; 0: none in particular
+  uint32_t awaited_of = 0;      // whose event: mostly that of `next`
+  bool awaited_writes = false;  // a read of the same memory before it is not meant
+
+  bool awaits(const heddle_event& of) const {
+    return of.thread == awaited_of && of.address == awaited && (!awaited_writes || writes(of));
+  }
 };
 
 // The run in which preemptions are looked for: the passing one, or one that a preemption gave.

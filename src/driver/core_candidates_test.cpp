@@ -145,6 +145,19 @@ TEST(CoreCandidates, WhatAThreadHasForItselfIsNotDoneByAnotherOfItsKind) {
   EXPECT_THAT(found(true), testing::IsEmpty());
 }
 
+// A thread that reads on its way to what it writes has not come there yet.
+TEST(CoreCandidates, AwaitsTheWriteThatIsMeant) {
+  GivenRun run({1, 2});
+  run.read(1, kFlag);
+  run.read(2, kFlag);
+  run.write(2, kFlag);
+  const std::vector<CoreCandidate> candidates = run.candidates();
+  ASSERT_THAT(places(candidates), ElementsAre(std::pair(size_t{0}, 2u)));
+  const auto found = std::ranges::find_if(candidates, [](const CoreCandidate& of) { return of.awaited != 0; });
+  EXPECT_FALSE(found->awaits(run.events[1]));
+  EXPECT_TRUE(found->awaits(run.events[2]));
+}
+
 TEST(CoreCandidates, WhoMeetsNobodyAnyMoreChangesNothingWhenItComesEarlier) {
   const auto nexts = [](bool meets) {
     GivenRun run({1, 2});

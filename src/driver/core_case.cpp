@@ -181,9 +181,12 @@ Result<CoreCase> open_core(const std::filesystem::path& file, const ControlledPr
     out.notes.push_back(fmt::format("the core's command line was: {}", out.core->command()));
   const CoreModule* module = out.core->executable();
   if (module == nullptr)
-    return Error{.what = "the core does not say which program it is of",
-                 .where = file,
-                 .why = "its list of mapped files is missing, or the file is damaged"};
+    return Error{
+        .what = "the core does not say which program it is of",
+        .where = file,
+        .why = "its list of mapped files is missing: the file was cut off near its beginning, or is damaged",
+        .next =
+            "make the core anew, with room for all of it (df, ulimit -c): heddle record --mode core -- APP"};
   if (module->build_id.empty())
     out.notes.emplace_back("the core has no build id: it was taken to be of this program unchecked");
   out.symbols = HEDDLE_TRY(file_with_symbols(program.executable(), debug_file));

@@ -28,7 +28,7 @@ std::optional<size_t> misleading_read(const CoreCandidate& made, const std::vect
   for (size_t i = next_in(run, made.event), j = next_in(tried, made.event); i < run.size();
        i = next_in(run, i + 1), j = next_in(tried, j + 1)) {
     if (j == tried.size() || run[i].site != tried[j].site || run[i].kind != tried[j].kind) return found;
-    if (tried[j].address == made.awaited) return std::nullopt;
+    if (made.awaits(tried[j])) return std::nullopt;
     if (loads(tried[j]) && tried[j].value != run[i].value) found = j;
   }
   return std::nullopt;

@@ -12,6 +12,7 @@
 #include "abi/sync_kind.h"
 #include "coredump/tail_calls.h"
 #include "driver/core_locals.h"
+#include "driver/thread_ids.h"
 #include "driver/written_alone.h"
 #include "image/process_stacks.h"
 #include "program/frame_values.h"
@@ -47,8 +48,26 @@ std::vector<Alignment> alignment_by_count(const CoreCase& core, const PassingRun
   return {{.exact = false, .move = *last, .thread = thread, .frames = 1, .predicate = std::nullopt}};
 }
 
-// Exact beats closest; then who came further; of several alike the one with the failing thread's rank among its
-// like. More than one point where loop counts are not known.
+// For threads of the core the one of the passing run that it is by its id; none where ids do not tell.
+std::vector<std::optional<uint32_t>> threads_by_id_of_core(const CoreCase& core, const PassingRun& run) {
+  std::vector<std::pair<ThreadLeft, size_t>> left;
+  for (size_t i = 0; i < core.indexes.size(); ++i) {
+    if (core.indexes[i].index.frames.empty() || core.stacks[i].tid <= core.core->pid()) continue;
+    std::vector<uint32_t> may_be =
+        threads_that_begin_with(core.indexes[i].index.frames[0].function, run.execution.moves, *core.regions);
+    if (!may_be.empty())
+      left.push_back({{static_cast<uint32_t>(core.stacks[i].tid - core.core->pid()), std::move(may_be)}, i});
+  }
+  std::ranges::sort(left, {}, [](const auto& one) { return one.first.number; });
+  const auto keys = std::views::keys(left);
+  const std::vector<uint32_t> found = threads_by_id({keys.begin(), keys.end()});
+  std::vector<std::optional<uint32_t>> out(core.indexes.size());
+  for (size_t i = 0; i < found.size(); ++i) out[left[i].second] = found[i];
+  return out;
+}
+
+// Exact beats closest; then who came further; of several alike the one that the failing thread is by its rank
+// among its like, or by its id. More than one point where loop counts are not known.
 std::vector<Alignment> best_alignments(const CoreCase& core, const PassingRun& run,
                                        std::optional<uint64_t> instructions) {
   const ExecutionIndex& index = core.indexes[core.failing].index;
@@ -68,11 +87,12 @@ std::vector<Alignment> best_alignments(const CoreCase& core, const PassingRun& r
   if (alike.size() == threads.size() && rank < threads.size())
     return alignments(index, run.execution.moves, threads[rank], *core.regions);
   std::vector<Alignment> best;
+  const std::optional<uint32_t> by_id = threads_by_id_of_core(core, run)[core.failing];
+  const auto measure = [&](const Alignment& alignment) {
+    return std::tuple(alignment.exact, alignment.frames, alignment.thread == by_id);
+  };
   for (const uint32_t thread : threads) {
     std::vector<Alignment> found = alignments(index, run.execution.moves, thread, *core.regions);
-    const auto measure = [](const Alignment& alignment) {
-      return std::pair(alignment.exact, alignment.frames);
-    };
     if (!found.empty() && (best.empty() || measure(found[0]) > measure(best[0]))) best = std::move(found);
   }
   return best;
@@ -90,19 +110,18 @@ uint64_t events_before(const PassingRun& run, uint32_t thread, uint64_t move) {
 }
 
 // Which of these threads of the passing run, in the order of creation, those of the core are that began alike,
-// in the order of their ids; some of them have ended there. The kernel numbers threads one by one when it is
-// asked for no others meanwhile; otherwise nobody knows, and those that were created last are taken. The
-// failing one is known.
+// in the order of their ids; some of them have ended there. Where ids do not tell, those that were created last
+// are taken. The failing one is known.
 std::vector<uint32_t> those_left(const CoreCase& core, const PassingRun& run,
                                  const std::vector<size_t>& members, std::vector<uint32_t> threads) {
   const auto is_failing = [&](size_t member) { return member == core.failing && run.alignment; };
   const bool has_failing = std::ranges::any_of(members, is_failing);
   if (has_failing) std::erase(threads, run.alignment->thread);
+  const std::vector<std::optional<uint32_t>> by_id = threads_by_id_of_core(core, run);
   std::vector<uint32_t> numbered;
-  for (const size_t member : members) {
-    const auto number = static_cast<uint32_t>(core.stacks[member].tid - core.core->pid());
-    if (!is_failing(member) && std::ranges::find(threads, number) != threads.end()) numbered.push_back(number);
-  }
+  for (const size_t member : members)
+    if (!is_failing(member) && by_id[member] && std::ranges::find(threads, *by_id[member]) != threads.end())
+      numbered.push_back(*by_id[member]);
   const size_t others = members.size() - (has_failing ? 1 : 0);
   if (numbered.size() == others)
     threads = std::move(numbered);
@@ -437,6 +456,44 @@ std::vector<CriticalVariable> awaited_objects(const CoreCase& core, const std::v
   return out;
 }
 
+namespace {
+
+// Of a hang: what a thread reads in the loop where it stands, if it does not wait there. Until it sees
+// something else it stays.
+std::vector<CriticalVariable> spun_on(const CoreCase& core, const std::vector<heddle_event>& events,
+                                      const std::vector<CriticalVariable>& known) {
+  std::set<uint32_t> waits, loops;  // sites
+  for (const heddle_event& event : events)
+    if (event.kind >= HEDDLE_EVENT_sync && event.address != 0) waits.insert(event.site);
+  const ProgramRegions& regions = *core.regions;
+  for (size_t i = 0; i < core.indexes.size(); ++i) {
+    const std::vector<InstructionId> stands = core.stands_at(i);
+    if (stands.empty() ||
+        std::ranges::any_of(stands, [&](InstructionId at) { return waits.contains(at.value); }))
+      continue;
+    const FunctionRegions& function = regions.of(core.indexes[i].index.frames.back().function);
+    const std::vector<uint32_t>& headers = function.loops_of(regions.block_of(stands[0]));
+    for (uint32_t block = 0; !headers.empty() && block < function.flow().size(); ++block)
+      if (function.in_loop(headers.back(), block))
+        for (const llvm::Instruction& instruction : *function.flow().block(block))
+          loops.insert(regions.program().id_of(instruction).value);
+  }
+  std::map<uint64_t, CriticalVariable> found;  // by address
+  for (const heddle_event& event : events)
+    if (loops.contains(event.site) && event.kind == HEDDLE_EVENT_read)
+      ++found
+            .try_emplace(
+                event.address,
+                CriticalVariable{.difference = {.path = "", .address = event.address, .size = event.size},
+                                 .spun = true})
+            .first->second.accesses;
+  for (const CriticalVariable& variable : known) found.erase(variable.difference.address);
+  const auto values = std::views::values(found);
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
 Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, LaunchOptions launch,
                                const RunRules& rules, std::optional<uint64_t> instructions) {
   launch.renewal = Renewal::start;  // the same addresses when it is stopped
@@ -474,8 +531,10 @@ Result<PassingRun> passing_run(CoreCase& core, const ControlledProgram& follow, 
     find_critical(run);
     find_critical_pointers(run);
   }
-  if (core.hangs())
+  if (core.hangs()) {
     std::ranges::move(awaited_objects(core, run.execution.kept_events), std::back_inserter(run.critical));
+    std::ranges::move(spun_on(core, run.execution.kept_events, run.critical), std::back_inserter(run.critical));
+  }
   find_positions(core, run);
   return run;
 }

@@ -14,6 +14,7 @@ struct CriticalVariable {
   MemoryDifference difference;
   uint64_t accesses = 0;  // in the passing run
   bool sync = false;      // of a hang: an object that threads of the core wait for
+  bool spun = false;      // of a hang: threads of the core read it again and again
 };
 
 // How far a thread of the passing run had come in the core. The paper looks at the failing thread alone; but
@@ -21,8 +22,8 @@ struct CriticalVariable {
 struct CorePosition {
   enum class Kind : uint8_t { unknown, not_begun, midway, ended };
   Kind kind = Kind::unknown;
-  uint64_t events = 0;   // of its own that it had performed
-  bool guessed = false;  // some of its kind had ended, and which ones is not known
+  uint64_t events = 0;                     // of its own that it had performed
+  bool guessed = false;                    // some of its kind had ended, and which ones is not known
   std::optional<InstructionId> predicate;  // midway: where it goes another way in the passing run, if it does
 };
 

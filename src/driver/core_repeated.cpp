@@ -35,9 +35,8 @@ RepeatedTries::Try* RepeatedTries::find(const CoreCandidate& candidate) {
 }
 
 bool RepeatedTries::in_vain(const CoreCandidate& candidate, const Try& of) {
-  return candidate.awaited != 0 && std::ranges::none_of(of.between, [&](const heddle_event& event) {
-           return event.thread == candidate.awaited_of && event.address == candidate.awaited;
-         });
+  return candidate.awaited != 0 &&
+         std::ranges::none_of(of.between, [&](const heddle_event& event) { return candidate.awaits(event); });
 }
 
 bool RepeatedTries::same_between(size_t one, size_t other, const Try& of) const {

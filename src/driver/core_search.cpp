@@ -51,6 +51,7 @@ class Search {
         options_(options),
         progress_(progress) {
     if (options.time) deadline_ = start_ + *options.time;
+    mix_.of_next_run();  // begins with the run without preemptions, which is known
   }
 
   Result<CoreSearchResult> run() {
@@ -107,20 +108,22 @@ class Search {
 
   const Execution& passing_execution() const { return repeated_ ? *repeated_ : passing_.execution; }
 
-  // No combination led there. It may take more preemptions, or a thread that gives way at once where others
-  // have to go first (as a library does that spins before it waits): the strategies of hunt, for about as long
-  // again.
+  // No combination led there: the strategies of hunt, for about as long again.
   Result<void> wander() {
     const uint64_t last = result_.tries + std::max(kLeastByChance, result_.tries);
-    StrategyMix mix({});
-    result_.by_chance = true;
-    while (!ended_ && result_.tries < last) {
-      ExecutionPlan plan = plan_of(nullptr, Lenience::never);
-      plan.strategy = mix.of_next_run();
-      plan.seed = result_.tries;
-      HEDDLE_TRY(execute(plan));
-    }
-    result_.by_chance = result_.matched != CoreMatch::none;
+    while (!ended_ && result_.tries < last) HEDDLE_TRY(try_by_chance());
+    return {};
+  }
+
+  // It may take more preemptions than are combined, or a thread that gives way at once where others have to go
+  // first (as a library does that spins before it waits).
+  Result<void> try_by_chance() {
+    ExecutionPlan plan = plan_of(nullptr, Lenience::never);
+    plan.strategy = mix_.of_next_run();
+    plan.seed = result_.tries;
+    by_chance_ = true;
+    HEDDLE_TRY(execute(plan));
+    by_chance_ = false;
     return {};
   }
 
@@ -166,6 +169,11 @@ class Search {
             0);
       }
       if (!in_order_ && !ended_ && result_.tries >= apart_ + kBeforeHeld) HEDDLE_TRY(try_held());
+      if (options_.order != CoreOrder::chess && !ended_ && result_.tries >= next_by_chance_) {
+        HEDDLE_TRY(try_by_chance());
+        // The longer nothing is found, the likelier it is that it takes more.
+        next_by_chance_ = result_.tries + (result_.tries < kRarelyByChance ? 3 : 1);
+      }
       // What the core tells may mislead: after a while every third try is the next in the order of the run.
       if (in_order_ || ended_ || result_.tries < kAlone + apart_ || ++guided % kGuided != 0) continue;
       if (baseline == nullptr) baseline = baseline_of_passing(*passing);
@@ -229,6 +237,7 @@ class Search {
       if (const auto found = awaited.find({candidate.event, candidate.next}); found != awaited.end()) {
         candidate.awaited = found->second->awaited;
         candidate.awaited_of = found->second->awaited_of;
+        candidate.awaited_writes = found->second->awaited_writes;
       }
     }
     return std::make_shared<const BaseRun>(std::move(base));
@@ -312,9 +321,7 @@ class Search {
     if (made.awaited == 0) return;
     const std::vector<heddle_event>& events = execution.kept_events;
     const auto came = std::find_if(events.begin() + static_cast<ptrdiff_t>(std::min(made.event, events.size())),
-                                   events.end(), [&](const heddle_event& event) {
-                                     return event.thread == made.awaited_of && event.address == made.awaited;
-                                   });
+                                   events.end(), [&](const heddle_event& event) { return made.awaits(event); });
     const auto at = static_cast<size_t>(came - events.begin());
     std::erase_if(base.candidates, [&](const CoreCandidate& next) {
       return next.event == at && next.awaited_of == made.thread && next.awaited == made.awaited;
@@ -377,6 +384,7 @@ class Search {
     const CoreMatch match = matcher_.match(execution);
     if (match > result_.matched) {
       result_.matched = match;
+      result_.by_chance = by_chance_;
       result_.last = execution;
       if (match == CoreMatch::loose) last_try_ = 2 * result_.tries + kMoreTries;
     }
@@ -506,7 +514,8 @@ class Search {
       plan.delay = Delay{.thread = candidate.thread,
                          .awaited = candidate.awaited_of,
                          .address = candidate.awaited,
-                         .behind = candidate.event};
+                         .behind = candidate.event,
+                         .writes = candidate.awaited_writes};
     return plan;
   }
 
@@ -667,7 +676,7 @@ class Search {
   static constexpr uint64_t kAll = uint64_t{1} << 40;
   static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint64_t kBeforeHeld = 2, kAlone = 6, kGuided = 2, kBaselineWeight = 64, kMoreTries = 20;
-  static constexpr uint64_t kLeastByChance = 1000;
+  static constexpr uint64_t kLeastByChance = 1000, kBeforeChance = 7, kRarelyByChance = 30;
   // Where nearly every schedule fails the baseline is done that soon; elsewhere these are three tries more at
   // most, since the first one is not theirs.
   static constexpr uint64_t kKeptUpWith = 4;
@@ -692,6 +701,9 @@ class Search {
   std::deque<BaselineTry> ahead_;                // what the baseline tries first, not tried yet
   std::optional<CoreCandidate> earlier_;         // to be tried instead of what was tried last
   std::optional<bool> timed_;
+  StrategyMix mix_{{}};
+  bool by_chance_ = false;  // the present try is by a strategy of hunt
+  uint64_t next_by_chance_ = kBeforeChance;
   bool held_ = false;               // threads were held where those of the core wait
   uint64_t apart_ = 0;              // tries that were no candidates: by position, or to keep up
   uint64_t bases_ = 0;              // runs that were looked at so far

@@ -51,7 +51,7 @@ struct CoreSearchResult {
   uint64_t tries = 0;       // controlled runs that were made to look for the failure
   uint64_t candidates = 0;  // points for preemptions
   CoreMatch matched = CoreMatch::none;
-  bool by_chance = false;  // found by a strategy of hunt, when all combinations had been tried
+  bool by_chance = false;  // found by a strategy of hunt
   Execution last;          // found: the failing run
   uint64_t events = 0;     // of all tries
   uint64_t prefix_events =

@@ -87,7 +87,7 @@ class ToFailure(gdb.Command):
         super().__init__("heddle-to-failure", gdb.COMMAND_RUNNING)
     def invoke(self, argument, from_tty):
         number("heddle_control_step", "unsigned long")
-        stop = gdb.Breakpoint("rt_finish", internal=True)
+        stop = gdb.Breakpoint("__heddle_rt_finish", internal=True)
         try:
             gdb.execute("continue")
         finally:

@@ -86,6 +86,10 @@ Result<ElfFile::Kind> kind_of(Elf* elf, const std::string& name) {
   if (gelf_getehdr(elf, &header) == nullptr) return not_elf(name, elf_errmsg(-1));
   if (gelf_getclass(elf) != ELFCLASS64 || header.e_machine != EM_X86_64)
     return not_elf(name, "heddle works on 64-bit x86 programs");
+  if (header.e_type == ET_CORE)
+    return Error{.what = "this is a core file, not a program",
+                 .where = name,
+                 .next = "the core comes first, the program that left it behind: heddle core CORE -- APP ARGS"};
   if (header.e_type == ET_REL) return ElfFile::Kind::relocatable;
   if (is_executable(elf, header)) return ElfFile::Kind::executable;
   return ElfFile::Kind::shared;

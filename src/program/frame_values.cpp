@@ -34,6 +34,13 @@ std::vector<const llvm::DILocalVariable*> source_variables(const llvm::Value& va
       out.push_back(record->getVariable());
     for (const llvm::DbgDeclareInst* record : llvm::findDbgDeclares(const_cast<llvm::AllocaInst*>(declared)))
       out.push_back(record->getVariable());
+    // With -g and optimisation (assignment tracking) the place is linked with its variable instead; one of a
+    // part of it does not have its type.
+    const auto link = [&](const auto* record) {
+      if (!record->getExpression()->getFragmentInfo()) out.push_back(record->getVariable());
+    };
+    for (const llvm::DbgVariableRecord* record : llvm::at::getDVRAssignmentMarkers(declared)) link(record);
+    for (const llvm::DbgAssignIntrinsic* record : llvm::at::getAssignmentMarkers(declared)) link(record);
   }
   // Optimised code says of a place that its content is the variable.
   const bool place = llvm::isa<llvm::AllocaInst>(value);

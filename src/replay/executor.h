@@ -43,12 +43,13 @@ enum class Successor : uint8_t {
   preempted,  // who was preempted last, if anybody was, also before the process ends; otherwise as the first
 };
 
-// A thread goes on only when nobody else can, until another one has performed an event at an address. Threads
-// by their numbers in order of creation.
+// A thread goes on only when nobody else can, until another one has performed an event at an address (one that
+// writes, where another would not do). Threads by their numbers in order of creation.
 struct Delay {
   uint32_t thread = 0, awaited = 0;
   uint64_t address = 0;
   uint64_t behind = 0;  // so many events of all
+  bool writes = false;
 };
 
 struct ExecutionPlan {

@@ -21,6 +21,7 @@ heddle_plan without_schedule(heddle_plan plan) {
   plan.prefix = plan.lenient = 0;
   plan.successor = plan.delayed = plan.awaited = 0;
   plan.awaited_address = plan.awaited_behind = 0;
+  plan.awaited_writes = 0;
   plan.snapshots = 0;
   plan.snapshot_events = plan.snapshot_time = plan.known_length = 0;
   return plan;

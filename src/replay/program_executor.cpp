@@ -130,6 +130,7 @@ heddle_plan runtime_plan(const ExecutionPlan& plan, Substrate substrate, Renewal
     out.awaited = plan.delay->awaited;
     out.awaited_address = plan.delay->address;
     out.awaited_behind = plan.delay->behind;
+    out.awaited_writes = plan.delay->writes ? 1 : 0;
   }
   out.spurious_wakeups = plan.rules.spurious_wakeups ? 1 : 0;
   out.max_events = plan.rules.max_events;

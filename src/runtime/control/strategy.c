@@ -116,7 +116,10 @@ static bool is_delayed(const struct rt_thread* thread) {
 
 static void note_awaited(const struct rt_thread* self) {
   if (RT_LIKELY(rt.plan.delayed == 0) || self->index != rt.plan.awaited) return;
-  if ((uint64_t)(uintptr_t)self->op.object == rt.plan.awaited_address && rt.events > rt.plan.awaited_behind)
+  const bool reads = self->op.kind == HEDDLE_EVENT_read ||
+                     (self->op.kind == HEDDLE_EVENT_call && self->op.order == HEDDLE_CALL_reads);
+  if ((uint64_t)(uintptr_t)self->op.object == rt.plan.awaited_address && rt.events > rt.plan.awaited_behind &&
+      !(reads && rt.plan.awaited_writes))
     awaited_came = true;
 }
 
