@@ -85,10 +85,12 @@ static uint32_t find_pieces(long number, const long a[6], long result, struct pi
       case FL_MESSAGE: {
         struct msghdr* const message = at;
         used = vector_pieces(message->msg_iov, message->msg_iovlen, (uint64_t)result, out, used);
-        if (used + 4 > PIECES) continue;
+        if (used + 5 > PIECES) continue;
         if (message->msg_name != NULL) out[used++] = (struct piece){message->msg_name, message->msg_namelen};
         if (message->msg_control != NULL)
           out[used++] = (struct piece){message->msg_control, message->msg_controllen};
+        out[used++] = (struct piece){&message->msg_namelen, sizeof message->msg_namelen};
+        out[used++] = (struct piece){&message->msg_controllen, sizeof message->msg_controllen};
         out[used++] = (struct piece){&message->msg_flags, sizeof message->msg_flags};
         continue;
       }
