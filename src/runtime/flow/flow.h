@@ -14,6 +14,7 @@
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
  *   files.c, mappings.c   files that are read, and that are mapped
+ *   streams.c   objects that libraries made
  *   told.c, children.c   what nobody answers: chance, processes that the program starts
  *
  * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
@@ -109,6 +110,7 @@ struct rt_fl_local {
   uint32_t range_count, held_count;
   bool recycles;     /* it makes its words new ones */
   bool open, inside; /* inside: an access that was met while another event is open */
+  bool may_wait;     /* what is done in the open event may wait for what is outside the program */
   uint64_t* after;   /* words for when it is done */
   uint64_t after_room;
   struct rt_fl_run runs[FL_RUNS];
@@ -209,6 +211,13 @@ void rt_fl_end_event(void);
 void rt_fl_object_event(const void* object);
 void rt_fl_empty_event(void);
 void rt_fl_abandon_event(void); /* it met a fault: it is over */
+/* Around a system call: of the event that is open, if it is of a call that may wait. */
+struct rt_fl_suspended {
+  struct rt_fl_range ranges[FL_RANGES];
+  uint32_t count;
+};
+void rt_fl_suspend_event(struct rt_fl_suspended* event);
+void rt_fl_resume_event(const struct rt_fl_suspended* event);
 void rt_fl_rest(bool rests);
 /* One event that comes after an event of another thread. */
 void rt_fl_event_after(uint32_t slot, uint64_t number);

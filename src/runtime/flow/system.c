@@ -322,8 +322,11 @@ long rt_fl_system_call(long number, const long given[6]) {
     own.mask = *mask & ~(1ull << (SIGSYS - 1));
     use_mask(number, &own, a);
   }
+  struct rt_fl_suspended event;
+  rt_fl_suspend_event(&event);
   const long result = perform(number, a);
   rt_fl_run_handlers();
+  rt_fl_resume_event(&event);
   return result;
 }
 
