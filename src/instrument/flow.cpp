@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -106,6 +107,7 @@ class FlowInstrumentation {
     if (call.isInlineAsm()) {
       if (!assembly_touches_memory(call)) return;
       emit_library_state(emit);
+      add_operands(emit, call);
       forget_site(emit, ranges);
       hooks.begin(emit.builder(), FlowInside::anything);
       return end_behind(call, hooks, FlowInside::anything);
@@ -132,6 +134,23 @@ class FlowInstrumentation {
     hooks.end(emit.builder(), inside);
     emit.note_site();
     if (inside_event) add_event_behind(call, arguments, ranges, hooks);
+  }
+
+  // What inline assembly is given: memory, or pointers, behind which it may access some bytes.
+  static void add_operands(HookEmitter& emit, const llvm::CallBase& call) {
+    const auto* assembly = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+    const llvm::DataLayout& layout = call.getDataLayout();
+    unsigned argument = 0;
+    for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly->ParseConstraints()) {
+      if (!constraint.hasArg()) continue;
+      const unsigned i = argument++;
+      llvm::Value* pointer = call.getArgOperand(i);
+      if (constraint.isIndirect)
+        emit.range(pointer, emit.size(layout.getTypeStoreSize(call.getParamElementType(i))), nullptr,
+                   constraint.Type == llvm::InlineAsm::isOutput);
+      else if (pointer->getType()->isPointerTy() && !llvm::isa<llvm::Constant>(pointer))
+        emit.range(pointer, emit.size(8), nullptr, true);
+    }
   }
 
   // Of a call that has no event around it: what it wrote.
