@@ -331,11 +331,17 @@ void rt_fl_end_wait(void);
 bool rt_fl_handlers_due(uint64_t counted); /* before an event; 1: it has been counted */
 void rt_fl_handlers_before_event(void);
 
+/* ---- sync.c: a thread may be cancelled in a system call; in a replay it leaves from there */
+long rt_fl_call_cancellably(long number, const long a[6], bool is_point);
+void rt_fl_end_point(void);
+void rt_fl_leave_if_cancelled(void);
+
 /* ---- system.c */
 bool rt_fl_has_handler(int number); /* one that a replay runs where it ran, SIGABRT's not */
 void rt_fl_system_init(void);
 void rt_fl_vdso_init(void); /* the time that libraries ask for (vdso.c) */
 long rt_fl_system_call(long number, const long a[6]);
+long rt_fl_system_call_at_point(long number, const long a[6]); /* the thread may be cancelled in it */
 
 /* ---- mappings.c */
 long rt_fl_mmap(const long a[6]);

@@ -11,6 +11,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -136,9 +137,10 @@ static uint64_t take_number(const uint8_t** at) {
 }
 
 /* ---- recording */
+static RT_TLS bool is_point; /* it makes a call for a function of libc from which it may be cancelled */
 static long waiting(long number, const long a[6]) {
   rt_fl_begin_wait();
-  const long result = raw(number, a);
+  const long result = rt_fl_call_cancellably(number, a, is_point);
   rt_fl_end_wait();
   return result;
 }
@@ -218,6 +220,7 @@ static void show_output(long number, const long a[6], long result) {
 /* The result stands behind the events of its pieces: so look before them. */
 static long replay_call(long number, const long a[6]) {
   rt_fl_begin_wait();
+  rt_fl_leave_if_cancelled();
   rt_fl_given_mapped();
   if (is_read(number) && rt_fl_next_what() == HEDDLE_FLOW_read_file) return rt_fl_read_again((void*)a[1]);
   const uint8_t* bytes = NULL;
@@ -330,15 +333,28 @@ long rt_fl_system_call(long number, const long given[6]) {
   return result;
 }
 
+long rt_fl_system_call_at_point(long number, const long a[6]) {
+  is_point = true;
+  const long result = rt_fl_system_call(number, a);
+  is_point = false;
+  return result;
+}
+
 /* ---- the trap */
 static void on_trap(int number, siginfo_t* information, void* context) {
   (void)number;
   (void)information;
+  /* Where libc lets the thread be cancelled at any time, that is meant for the call alone. */
+  int type = PTHREAD_CANCEL_DEFERRED;
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
   greg_t* const registers = ((ucontext_t*)context)->uc_mcontext.gregs;
   const long a[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                      registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
   const int saved = errno;
-  registers[REG_RAX] = rt_fl_system_call(registers[REG_RAX], a);
+  const bool at_point = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+  registers[REG_RAX] =
+      at_point ? rt_fl_system_call_at_point(registers[REG_RAX], a) : rt_fl_system_call(registers[REG_RAX], a);
+  if (at_point) rt_fl_end_point();
   errno = saved;
 }
 
