@@ -346,6 +346,8 @@ long rt_fl_system_call_at_point(long number, const long a[6]); /* the thread may
 /* ---- mappings.c */
 long rt_fl_mmap(const long a[6]);
 long rt_fl_mremap(const long a[6]);
+long rt_fl_shmat(const long a[6]);
+long rt_fl_shmdt(const long a[6]);
 bool rt_fl_writes_mapped(long number, const long a[6]); /* recording: a call that writes into a mapped file */
 long rt_fl_write_mapped(long number, const long a[6]);
 void rt_fl_given_mapped(void); /* replay: what such a call wrote, if the next one is such */

@@ -277,6 +277,10 @@ static long perform(long number, const long a[6]) {
       return rt_fl_mmap(a);
     case SYS_mremap:
       return rt_fl_mremap(a);
+    case SYS_shmat:
+      return rt_fl_shmat(a);
+    case SYS_shmdt:
+      return rt_fl_shmdt(a);
     case SYS_kill:
       return rt_fl.mode == FL_RECORD ? record_kill(a) : replay_kill(a);
     case SYS_exit_group:

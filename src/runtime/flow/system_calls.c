@@ -79,6 +79,7 @@ static const struct {
     {SYS_getresgid, {BYTES(0, 4), BYTES(1, 4), BYTES(2, 4)}},
     {SYS_getgroups, {RESULT(1, 4)}},
     {SYS_getcpu, {BYTES(0, 4), BYTES(1, 4)}},
+    {SYS_shmctl, {BYTES(2, 112)}},
     {SYS_fgetxattr, {RESULT(2, 1)}},
     {SYS_getxattr, {RESULT(2, 1)}},
     {SYS_lgetxattr, {RESULT(2, 1)}},
