@@ -14,6 +14,7 @@
 #include "instrument/control_ranges.h"
 #include "instrument/flow_accesses.h"
 #include "instrument/flow_calls.h"
+#include "instrument/flow_told.h"
 #include "instrument/instrument.h"
 #include "program/calls.h"
 #include "program/library_models.h"
@@ -61,6 +62,7 @@ class FlowInstrumentation {
     for (auto& [instruction, of_one] : accesses)
       if (!is_inline_access(*instruction)) add_access(*instruction, of_one, ranges, hooks);
     for (llvm::Function* function : functions) add_flow_accesses(*function, accesses, program_, hooks);
+    for (llvm::Function* function : functions) add_told_values(*function);
     for (llvm::Function* function : functions) forget_memory_attributes(*function);
     for (llvm::CallBase* call : calls) forget_memory_attributes(*call);
     clear_frames(variables);
