@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -212,13 +213,16 @@ int rt_do_sched_getcpu(void) {
 }
 
 /* ---- ids: libc asks the kernel for itself, with all signals blocked, so the system calls do not trap */
-static long id(long number) {
+static long noted(long number, long a, long b, long c) {
   const uint8_t* bytes;
   uint64_t size;
   if (rt_fl_active() && rt_fl.mode == FL_REPLAY) return rt_fl_given((uint32_t)number, &bytes, &size);
-  const long result = rt_system_call(number, 0, 0, 0, 0, 0, 0);
+  const long result = rt_system_call(number, a, b, c, 0, 0, 0);
   if (rt_fl_active()) rt_fl_note((uint32_t)number, result, NULL, 0);
   return result;
+}
+static long id(long number) {
+  return noted(number, 0, 0, 0);
 }
 
 RT_FL_ENTRY(getpid);
@@ -230,6 +234,18 @@ RT_FL_ENTRY(gettid);
 pid_t rt_do_gettid(void);
 pid_t rt_do_gettid(void) {
   return (pid_t)id(SYS_gettid);
+}
+
+/* By id: in a replay threads have others. */
+RT_FL_ENTRY(sched_setaffinity);
+int rt_do_sched_setaffinity(pid_t thread, size_t size, const cpu_set_t* set);
+int rt_do_sched_setaffinity(pid_t thread, size_t size, const cpu_set_t* set) {
+  return (int)with_errno(noted(SYS_sched_setaffinity, thread, (long)size, (long)set));
+}
+RT_FL_ENTRY(sched_setscheduler);
+int rt_do_sched_setscheduler(pid_t thread, int policy, const struct sched_param* parameter);
+int rt_do_sched_setscheduler(pid_t thread, int policy, const struct sched_param* parameter) {
+  return (int)with_errno(noted(SYS_sched_setscheduler, thread, policy, (long)parameter));
 }
 
 /* A signal to another thread comes when its handler runs there (handlers.c), even where that thread is already

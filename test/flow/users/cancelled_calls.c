@@ -1,5 +1,5 @@
-// Threads that are cancelled while the kernel lets them wait: in functions that the runtime stands in place of (read, poll), and in such that it does not
-// (accept, nanosleep, pause). Their cleanup handlers touch shared memory and make calls themselves.
+// Threads that are cancelled while the kernel lets them wait: in functions that the runtime stands in place of (read, poll,
+// accept, sleep). Their cleanup handlers touch shared memory and make calls themselves.
 #define _GNU_SOURCE
 #include <netinet/in.h>
 #include <poll.h>
