@@ -204,11 +204,19 @@ struct heddle_flow_name {
  * finds it so behind the access ends it by itself, as it does with its own. */
 #define HEDDLE_HOOK_FLOW_BEGIN_RANGES "heddle_flow_begin_ranges"
 #define HEDDLE_FLOW_PLAIN 4
+/* The call inside may wait for what is outside the program: while it asks the kernel the event is suspended. */
+#define HEDDLE_FLOW_WAITS 8
 uint64_t heddle_flow_load(const void* at, uint64_t what);
 void heddle_flow_store(void* at, uint64_t what, uint64_t value);
 #define HEDDLE_HOOK_FLOW_TOLD "heddle_flow_told" /* in a replay it gives back what was recorded */
 uint64_t heddle_flow_told(uint64_t value);
 void heddle_flow_begin(void);
 void heddle_flow_end(void);
+/* Around a call that works on an object of a library's (runtime/flow/streams.c). `frame`: of the function that
+ * makes the call, by which one that was left by an exception is told. */
+#define HEDDLE_HOOK_FLOW_LOCK "heddle_flow_lock"
+#define HEDDLE_HOOK_FLOW_UNLOCK "heddle_flow_unlock"
+uint64_t heddle_flow_lock(const void* object, uint64_t frame);
+uint64_t heddle_flow_unlock(uint64_t frame);
 
 #endif

@@ -161,11 +161,8 @@ void print_result(const Outcomes& all, const Options& given, const CodeNames& na
     if (all.search.end == CoreSearchResult::End::stopped) why = unfinished_text(all.search.last);
     const bool over = all.search.end == CoreSearchResult::End::exhausted;
     fmt::print(stderr,
-               "heddle: undecided: no failing schedule in {} ({})
-  why: {}
-  next: {}heddle hunt -- {}, or "
-               "--memory-model tso
-",
+               "heddle: undecided: no failing schedule in {} ({})\n  why: {}\n  next: {}heddle hunt -- {}, or "
+               "--memory-model tso\n",
                counted(all.search.tries, "run"), duration_text(all.search.elapsed), why,
                over ? "" : "more of it (--time 1h, --tries 1000000), ", shell_quote(given.command));
     return;

@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -113,6 +114,7 @@ class FlowInstrumentation {
     if (call.isInlineAsm()) {
       if (!assembly_touches_memory(call)) return;
       emit_library_state(emit);
+      add_operands(emit, call);
       forget_site(emit, ranges);
       hooks.begin(emit.builder(), FlowInside::anything);
       return end_behind(call, hooks, FlowInside::anything);
@@ -122,14 +124,13 @@ class FlowInstrumentation {
     if (leaves_program(info)) emit.note_site();
     add_by_value(emit, call, arguments, hooks);
     if (how == FlowCall::none) return;
+    const bool returns = !call.isMustTailCall() && !call.doesNotReturn();
+    const bool inside_event = (how == FlowCall::inside || how == FlowCall::state) && returns;
+    if (inside_event) add_lock(emit, call, info, arguments, ranges, hooks);
+    const bool held = inside_event && !may_call_back(info);
     const bool ranges_given = info.effects != nullptr && emit_ranges(emit, call, arguments).any;
     if (how == FlowCall::state || how == FlowCall::before) emit_library_state(emit);
-    const LibraryObject object = library_object(info);
-    if (object == LibraryObject::output) emit_state(emit, "heddle_flow_output");
-    if (object == LibraryObject::databases) emit_state(emit, "heddle_flow_databases");
-    if (how == FlowCall::inside && !ranges_given && object == LibraryObject::none) return;
-    const bool held =
-        (how == FlowCall::inside || how == FlowCall::state) && !call.isMustTailCall() && !call.doesNotReturn();
+    if (how == FlowCall::inside && !ranges_given) return;
     if (ranges_given)
       emit.note_site();
     else
@@ -139,6 +140,78 @@ class FlowInstrumentation {
     if (held) return end_behind(call, hooks, inside);
     hooks.end(emit.builder(), inside);
     emit.note_site();
+    if (inside_event) add_event_behind(call, arguments, ranges, hooks);
+  }
+
+  // What inline assembly is given: memory, or pointers, behind which it may access some bytes.
+  static void add_operands(HookEmitter& emit, const llvm::CallBase& call) {
+    const auto* assembly = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+    const llvm::DataLayout& layout = call.getDataLayout();
+    unsigned argument = 0;
+    for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly->ParseConstraints()) {
+      if (!constraint.hasArg()) continue;
+      const unsigned i = argument++;
+      llvm::Value* pointer = call.getArgOperand(i);
+      if (constraint.isIndirect)
+        emit.range(pointer, emit.size(layout.getTypeStoreSize(call.getParamElementType(i))), nullptr,
+                   constraint.Type == llvm::InlineAsm::isOutput);
+      else if (pointer->getType()->isPointerTy() && !llvm::isa<llvm::Constant>(pointer))
+        emit.range(pointer, emit.size(8), nullptr, true);
+    }
+  }
+
+  // Of a call that has no event around it: what it wrote.
+  void add_event_behind(llvm::CallBase& call, llvm::ArrayRef<ArgumentAccess> arguments,
+                        const ControlHooks& ranges, const FlowHooks& hooks) {
+    llvm::DenseSet<const llvm::BasicBlock*> pads;
+    HookEmitter emit(program_, ranges, call);
+    emit.builder().SetInsertPoint(places_behind(call, pads).front());
+    llvm::SmallVector<ArgumentAccess, 2> written;
+    llvm::copy_if(arguments, std::back_inserter(written), [](const ArgumentAccess& access) {
+      return access.effect != nullptr && access.effect->writes &&
+             access.effect->extent.kind != Extent::Kind::object;
+    });
+    if (!emit_ranges(emit, call, written).any) return;
+    forget_site(emit, ranges);
+    hooks.begin(emit.builder(), FlowInside::anything);
+    hooks.end(emit.builder(), FlowInside::anything);
+  }
+
+  // What the library itself made has a lock of the runtime's (runtime/flow/streams.c). It is held outside of
+  // the event of the call: what stands behind the call is put there later, and so comes before.
+  void add_lock(HookEmitter& emit, llvm::CallBase& call, const CallInfo& info,
+                llvm::ArrayRef<ArgumentAccess> arguments, const ControlHooks& ranges, const FlowHooks& hooks) {
+    llvm::Value* object = object_of_library(emit, call, info, arguments);
+    if (object == nullptr) return;
+    forget_site(emit, ranges);
+    hooks.lock(emit.builder(), object);
+    emit.note_site();
+    for (llvm::Instruction* place : places_behind(call, unlocked_)) {
+      llvm::IRBuilder<> builder(place);
+      builder.SetCurrentDebugLocation(hook_location(call));
+      if (place->getParent()->isLandingPad()) hooks.end(builder, FlowInside::anything);
+      hooks.unlock(builder);
+    }
+  }
+
+  // C++ streams, if the program has a class of buffers for them: no event may be open around such a call.
+  bool may_call_back(const CallInfo& info) const { return has_stream_buffers_ && calls_stream_buffer(info); }
+
+  llvm::Value* object_of_library(HookEmitter& emit, llvm::CallBase& call, const CallInfo& info,
+                                 llvm::ArrayRef<ArgumentAccess> arguments) {
+    const LibraryObject object = library_object(info);
+    if (object == LibraryObject::databases) return state("heddle_flow_databases");
+    if (object == LibraryObject::input || object == LibraryObject::output) {
+      llvm::Type* pointer = emit.builder().getPtrTy();
+      const char* name = object == LibraryObject::input ? "stdin" : "stdout";
+      return emit.builder().CreateLoad(pointer, module_.getOrInsertGlobal(name, pointer));
+    }
+    if (info.effects == nullptr || info.effects->pure) return nullptr;
+    for (const ArgumentAccess& access : arguments)
+      if ((access.foreign || may_call_back(info)) && access.sharing == Sharing::shared &&
+          access.effect != nullptr && access.effect->extent.kind == Extent::Kind::object)
+        return call.getArgOperand(access.argument);
+    return nullptr;
   }
 
   // The event has no name: a controlled run has none there.
@@ -163,8 +236,9 @@ class FlowInstrumentation {
   }
 
   // What stands for the state of libraries that the effects table does not name.
-  void emit_library_state(HookEmitter& emit) { emit_state(emit, "heddle_flow_library"); }
-  void emit_state(HookEmitter& emit, const char* name) { emit.range(state(name), emit.size(8), nullptr, true); }
+  void emit_library_state(HookEmitter& emit) {
+    emit.range(state("heddle_flow_library"), emit.size(8), nullptr, true);
+  }
 
   llvm::GlobalVariable* state(const char* name) {
     if (llvm::GlobalVariable* there = module_.getNamedGlobal(name)) return there;
@@ -176,28 +250,35 @@ class FlowInstrumentation {
   }
 
   void end_behind(llvm::CallBase& call, const FlowHooks& hooks, FlowInside inside) {
-    llvm::SmallVector<llvm::Instruction*, 2> places;
-    if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
-      llvm::BasicBlock* next = invoke->getNormalDest();
-      if (next->getSinglePredecessor() == nullptr) next = llvm::SplitEdge(invoke->getParent(), next);
-      places.push_back(&*next->getFirstInsertionPt());
-      llvm::BasicBlock* pad = invoke->getUnwindDest();
-      if (ended_.insert(pad).second && pad->isLandingPad()) places.push_back(&*pad->getFirstInsertionPt());
-    } else if (call.getNextNode() != nullptr) {
-      places.push_back(call.getNextNode());
-    }
-    for (llvm::Instruction* place : places) {
+    for (llvm::Instruction* place : places_behind(call, ended_)) {
       llvm::IRBuilder<> builder(place);
       builder.SetCurrentDebugLocation(hook_location(call));
       hooks.end(builder, inside);
     }
   }
 
+  // Where the program goes on; where an exception leads to, once for all calls that it may come from.
+  static llvm::SmallVector<llvm::Instruction*, 2> places_behind(llvm::CallBase& call,
+                                                                llvm::DenseSet<const llvm::BasicBlock*>& pads) {
+    llvm::SmallVector<llvm::Instruction*, 2> places;
+    if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
+      llvm::BasicBlock* next = invoke->getNormalDest();
+      if (next->getSinglePredecessor() == nullptr) next = llvm::SplitEdge(invoke->getParent(), next);
+      places.push_back(&*next->getFirstInsertionPt());
+      llvm::BasicBlock* pad = invoke->getUnwindDest();
+      if (pads.insert(pad).second && pad->isLandingPad()) places.push_back(&*pad->getFirstInsertionPt());
+    } else if (call.getNextNode() != nullptr) {
+      places.push_back(call.getNextNode());
+    }
+    return places;
+  }
+
   const Program& program_;
   llvm::Module& module_;
   const EffectsTable& effects_;
   SharingResult sharing_;
-  llvm::DenseSet<const llvm::BasicBlock*> ended_;
+  const bool has_stream_buffers_ = has_stream_buffers(module_);
+  llvm::DenseSet<const llvm::BasicBlock*> ended_, unlocked_;
 };
 
 }  // namespace

@@ -98,7 +98,12 @@ bool is_system_call(llvm::StringRef name) {
                                           "pclose",
                                           "posix_spawn",
                                           "posix_spawnp",
-                                          "pause"};
+                                          "pause",
+                                          "fflush",
+                                          "fflush_unlocked",
+                                          "flockfile",
+                                          "funlockfile",
+                                          "ftrylockfile"};
   return names.contains(name);
 }
 
@@ -142,18 +147,38 @@ FlowCall flow_call(const CallInfo& info) {
                                         : FlowCall::inside;
 }
 
+bool has_stream_buffers(const llvm::Module& module) {
+  for (const char* base :
+       {"_ZTISt15basic_streambufIcSt11char_traitsIcEE", "_ZTISt15basic_streambufIwSt11char_traitsIwEE",
+        "_ZTISt13basic_filebufIcSt11char_traitsIcEE", "_ZTISt13basic_filebufIwSt11char_traitsIwEE",
+        "_ZTINSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE",
+        "_ZTINSt7__cxx1115basic_stringbufIwSt11char_traitsIwESaIwEEE"})
+    if (module.getNamedValue(base) != nullptr) return true;
+  return false;
+}
+
+bool calls_stream_buffer(const CallInfo& info) {
+  return info.effects != nullptr && info.effects->blocks && info.callee->getName().starts_with("_Z");
+}
+
 FlowInside flow_inside(const CallInfo& info) {
   static const llvm::StringSet<> names = {"memcpy",  "memmove", "memset", "memcmp",  "bcmp",
                                           "memchr",  "strlen",  "strcmp", "strncmp", "strchr",
                                           "strrchr", "strcpy",  "strncpy"};
-  return info.callee != nullptr && names.contains(info.callee->getName()) ? FlowInside::plain
-                                                                          : FlowInside::anything;
+  if (info.callee != nullptr && names.contains(info.callee->getName())) return FlowInside::plain;
+  return info.effects != nullptr && info.effects->blocks ? FlowInside::waiting : FlowInside::anything;
 }
 
 LibraryObject library_object(const CallInfo& info) {
   if (info.callee == nullptr) return LibraryObject::none;
-  static const llvm::StringSet<> output = {"printf",           "puts",         "putchar", "vprintf",
-                                           "putchar_unlocked", "__printf_chk", "perror"};
+  static const llvm::StringSet<> input = {
+      "scanf",    "__isoc99_scanf",   "__isoc23_scanf", "vscanf",     "__isoc99_vscanf", "__isoc23_vscanf",
+      "getchar",  "getchar_unlocked", "gets",           "__gets_chk", "wscanf",          "__isoc99_wscanf",
+      "getwchar", "getwchar_unlocked"};
+  static const llvm::StringSet<> output = {
+      "printf",  "vprintf",  "__printf_chk",  "__vprintf_chk", "putchar",  "putchar_unlocked", "puts",
+      "wprintf", "vwprintf", "__wprintf_chk", "perror",        "putwchar", "putwchar_unlocked"};
+  if (input.contains(info.callee->getName())) return LibraryObject::input;
   static const llvm::StringSet<> databases = {
       "getaddrinfo",     "getnameinfo",      "gethostbyname",   "gethostbyname2", "gethostbyaddr",
       "gethostbyname_r", "gethostbyname2_r", "gethostbyaddr_r", "gethostent",     "getservbyname",

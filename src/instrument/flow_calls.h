@@ -15,12 +15,17 @@ enum class FlowCall {
 };
 FlowCall flow_call(const CallInfo& info);
 
+// Whether the program derives classes from the buffers of C++ streams; functions that call such.
+bool has_stream_buffers(const llvm::Module& module);
+bool calls_stream_buffer(const CallInfo& info);
+
 // Plain: functions that do nothing but read and write their ranges.
 FlowInside flow_inside(const CallInfo& info);
 
-// What a function works on without being given it. Databases: of hosts, services, users, groups; libc keeps
-// what it knows of them under locks of its own, so that calls at the same time would depend on their order.
-enum class LibraryObject { none, output, databases };
+// What a function works on without being given it. Input, output: the standard streams. Databases: of hosts,
+// services, users, groups; libc keeps what it knows of them under locks of its own, so that calls at the same
+// time would depend on their order.
+enum class LibraryObject { none, input, output, databases };
 LibraryObject library_object(const CallInfo& info);
 
 }  // namespace heddle

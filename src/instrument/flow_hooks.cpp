@@ -34,6 +34,8 @@ FlowHooks::FlowHooks(llvm::Module& module) {
       module.getOrInsertFunction(HEDDLE_HOOK_FLOW_BEGIN_RANGES, nothing, word, word, word, word, word);
   end_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_END, nothing);
   told_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_TOLD, word, word);
+  lock_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_LOCK, nothing, pointer, pointer);
+  unlock_ = module.getOrInsertFunction(HEDDLE_HOOK_FLOW_UNLOCK, nothing, pointer);
   const auto thread_local_variable = [&](llvm::Type* type, const char* name) {
     auto* variable = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                               name, nullptr, llvm::GlobalValue::InitialExecTLSModel);
@@ -64,7 +66,9 @@ void FlowHooks::begin(llvm::IRBuilder<>& builder, FlowInside inside) const {
       break;
   }
   llvm::SmallVector<llvm::Value*, 5> arguments;
-  uint64_t what = inside == FlowInside::plain ? HEDDLE_FLOW_PLAIN : 0;
+  uint64_t what = inside == FlowInside::plain     ? HEDDLE_FLOW_PLAIN
+                  : inside == FlowInside::waiting ? HEDDLE_FLOW_WAITS
+                                                  : 0;
   for (llvm::CallInst* range : ranges) {
     if (!llvm::cast<llvm::ConstantInt>(range->getArgOperand(3))->isZero())
       what |= uint64_t{1} << (arguments.size() / 2);
@@ -81,7 +85,7 @@ void FlowHooks::begin(llvm::IRBuilder<>& builder, FlowInside inside) const {
 }
 
 void FlowHooks::end(llvm::IRBuilder<>& builder, FlowInside inside) const {
-  if (inside == FlowInside::anything) {
+  if (inside != FlowInside::plain) {
     builder.CreateCall(end_);
     return;
   }
@@ -98,6 +102,18 @@ void FlowHooks::end(llvm::IRBuilder<>& builder, FlowInside inside) const {
   slow.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
   set_flow_status(fast, self, fast.CreateSub(status, fast.getInt64(HEDDLE_FLOW_direct)));
   slow.CreateCall(end_);
+}
+
+static llvm::Value* frame_address(llvm::IRBuilder<>& builder) {
+  return builder.CreateIntrinsic(llvm::Intrinsic::frameaddress, {builder.getPtrTy()}, {builder.getInt32(0)});
+}
+
+void FlowHooks::lock(llvm::IRBuilder<>& builder, llvm::Value* object) const {
+  builder.CreateCall(lock_, {object, frame_address(builder)});
+}
+
+void FlowHooks::unlock(llvm::IRBuilder<>& builder) const {
+  builder.CreateCall(unlock_, {frame_address(builder)});
 }
 
 // Behind the call too: it may have allocated nothing. (Of one that throws nothing is known: most have asked for

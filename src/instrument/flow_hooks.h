@@ -24,7 +24,8 @@ llvm::Value* flow_field(llvm::IRBuilder<>& builder, llvm::Value* self, FlowField
 void set_flow_status(llvm::IRBuilder<>& builder, llvm::Value* self, llvm::Value* value);
 
 // Whether what happens inside an event can be events itself, if the event were not open.
-enum class FlowInside { anything, plain };
+// Waiting: it may wait for what is outside the program.
+enum class FlowInside { anything, plain, waiting };
 
 class FlowHooks {
  public:
@@ -33,6 +34,10 @@ class FlowHooks {
   // Takes the ranges that are announced right before into the same call.
   void begin(llvm::IRBuilder<>& builder, FlowInside inside) const;
   void end(llvm::IRBuilder<>& builder, FlowInside inside) const;
+
+  // Around a call that works on an object of a library's; where it was left by an exception unlock stands too.
+  void lock(llvm::IRBuilder<>& builder, llvm::Value* object) const;
+  void unlock(llvm::IRBuilder<>& builder) const;
 
   // Around a call that gives new memory which no other thread reaches.
   void allocate_private(llvm::CallBase& call) const;
@@ -43,7 +48,7 @@ class FlowHooks {
   llvm::Value* self(llvm::IRBuilder<>& builder) const;  // the thread's state
 
  private:
-  llvm::FunctionCallee begin_, begin_ranges_, end_, told_;
+  llvm::FunctionCallee begin_, begin_ranges_, end_, lock_, unlock_, told_;
   llvm::GlobalVariable *self_, *private_;
 };
 

@@ -1,10 +1,13 @@
-/* Functions of libc that make one system call each, so that they need not trap; functions that ask the time
+/* Functions of libc that make one system call each, so that they need not trap, and that a thread which is
+ * cancelled leaves from where a replay can find it; functions that ask the time
  * without a system call; masks of signals, which must not hold the trap's. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -14,17 +17,19 @@
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
 
-static long call(long number, long a, long b, long c, long d, long e, long f) {
-  const long arguments[6] = {a, b, c, d, e, f};
-  const long result = rt_fl_system_call(number, arguments);
+static long with_errno(long result) {
   if (result >= 0 || result < -4095) return result;
   errno = (int)-result;
   return -1;
 }
-#define CALL3(name, a, b, c) call(SYS_##name, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define CALL4(name, a, b, c, d) call(SYS_##name, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
-#define CALL6(name, a, b, c, d, e, f) \
-  call(SYS_##name, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* From all of these a thread may be cancelled. */
+#define CALL6(name, a, b, c, d, e, f)                                                              \
+  ({                                                                                               \
+    const long arguments_[6] = {(long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)}; \
+    with_errno(rt_fl_system_call_at_point(SYS_##name, arguments_));                                \
+  })
+#define CALL3(name, a, b, c) CALL6(name, a, b, c, 0, 0, 0)
+#define CALL4(name, a, b, c, d) CALL6(name, a, b, c, d, 0, 0)
 
 RT_FL_ENTRY(read);
 ssize_t rt_do_read(int fd, void* to, size_t size);
@@ -91,6 +96,61 @@ int rt_do_epoll_wait(int fd, struct epoll_event* events, int most, int timeout) 
   return (int)CALL4(epoll_wait, fd, events, most, timeout);
 }
 
+RT_FL_ENTRY(accept);
+int rt_do_accept(int fd, struct sockaddr* restrict from, socklen_t* restrict length);
+int rt_do_accept(int fd, struct sockaddr* restrict from, socklen_t* restrict length) {
+  return (int)CALL3(accept, fd, from, length);
+}
+RT_FL_ENTRY(accept4);
+int rt_do_accept4(int fd, struct sockaddr* restrict from, socklen_t* restrict length, int flags);
+int rt_do_accept4(int fd, struct sockaddr* restrict from, socklen_t* restrict length, int flags) {
+  return (int)CALL4(accept4, fd, from, length, flags);
+}
+RT_FL_ENTRY(connect);
+int rt_do_connect(int fd, const struct sockaddr* to, socklen_t length);
+int rt_do_connect(int fd, const struct sockaddr* to, socklen_t length) {
+  return (int)CALL3(connect, fd, to, length);
+}
+RT_FL_ENTRY(select);
+int rt_do_select(int count, fd_set* restrict read, fd_set* restrict write, fd_set* restrict other,
+                 struct timeval* restrict time);
+int rt_do_select(int count, fd_set* restrict read, fd_set* restrict write, fd_set* restrict other,
+                 struct timeval* restrict time) {
+  return (int)CALL6(select, count, read, write, other, time, 0);
+}
+RT_FL_ENTRY(pause);
+int rt_do_pause(void);
+int rt_do_pause(void) {
+  return (int)CALL3(pause, 0, 0, 0);
+}
+
+/* ---- sleep */
+RT_FL_ENTRY(clock_nanosleep);
+int rt_do_clock_nanosleep(clockid_t clock, int flags, const struct timespec* time, struct timespec* left);
+int rt_do_clock_nanosleep(clockid_t clock, int flags, const struct timespec* time, struct timespec* left) {
+  const int before = errno;
+  const int error = CALL4(clock_nanosleep, clock, flags, time, left) == 0 ? 0 : errno;
+  errno = before;
+  return error;
+}
+RT_FL_ENTRY(nanosleep);
+int rt_do_nanosleep(const struct timespec* time, struct timespec* left);
+int rt_do_nanosleep(const struct timespec* time, struct timespec* left) {
+  return (int)CALL4(clock_nanosleep, CLOCK_REALTIME, 0, time, left);
+}
+RT_FL_ENTRY(usleep);
+int rt_do_usleep(useconds_t time);
+int rt_do_usleep(useconds_t time) {
+  const struct timespec wanted = {time / 1000000, (long)(time % 1000000) * 1000};
+  return nanosleep(&wanted, NULL);
+}
+RT_FL_ENTRY(sleep);
+unsigned rt_do_sleep(unsigned time);
+unsigned rt_do_sleep(unsigned time) {
+  struct timespec wanted = {time, 0};
+  return nanosleep(&wanted, &wanted) == 0 ? 0 : (unsigned)wanted.tv_sec;
+}
+
 /* ---- the time */
 static int given_time(uint32_t number, void* to, uint64_t expected) {
   const uint8_t* bytes;
@@ -147,18 +207,22 @@ RT_FL_ENTRY(sched_getcpu);
 int rt_do_sched_getcpu(void);
 int rt_do_sched_getcpu(void) {
   unsigned processor = 0;
-  CALL3(getcpu, &processor, 0, 0);
+  const long arguments[6] = {(long)&processor};
+  rt_fl_system_call(SYS_getcpu, arguments);
   return (int)processor;
 }
 
 /* ---- ids: libc asks the kernel for itself, with all signals blocked, so the system calls do not trap */
-static long id(long number) {
+static long noted(long number, long a, long b, long c) {
   const uint8_t* bytes;
   uint64_t size;
   if (rt_fl_active() && rt_fl.mode == FL_REPLAY) return rt_fl_given((uint32_t)number, &bytes, &size);
-  const long result = rt_system_call(number, 0, 0, 0, 0, 0, 0);
+  const long result = rt_system_call(number, a, b, c, 0, 0, 0);
   if (rt_fl_active()) rt_fl_note((uint32_t)number, result, NULL, 0);
   return result;
+}
+static long id(long number) {
+  return noted(number, 0, 0, 0);
 }
 
 RT_FL_ENTRY(getpid);
@@ -170,6 +234,18 @@ RT_FL_ENTRY(gettid);
 pid_t rt_do_gettid(void);
 pid_t rt_do_gettid(void) {
   return (pid_t)id(SYS_gettid);
+}
+
+/* By id: in a replay threads have others. */
+RT_FL_ENTRY(sched_setaffinity);
+int rt_do_sched_setaffinity(pid_t thread, size_t size, const cpu_set_t* set);
+int rt_do_sched_setaffinity(pid_t thread, size_t size, const cpu_set_t* set) {
+  return (int)with_errno(noted(SYS_sched_setaffinity, thread, (long)size, (long)set));
+}
+RT_FL_ENTRY(sched_setscheduler);
+int rt_do_sched_setscheduler(pid_t thread, int policy, const struct sched_param* parameter);
+int rt_do_sched_setscheduler(pid_t thread, int policy, const struct sched_param* parameter) {
+  return (int)with_errno(noted(SYS_sched_setscheduler, thread, policy, (long)parameter));
 }
 
 /* A signal to another thread comes when its handler runs there (handlers.c), even where that thread is already
@@ -240,7 +316,7 @@ RT_FL_ENTRY(syscall);
 long rt_do_syscall(long number, long b, long c, long d, long e, long f, long g);
 long rt_do_syscall(long number, long b, long c, long d, long e, long f, long g) {
   const long a[6] = {b, c, d, e, f, g};
-  if (number != SYS_futex || !rt_fl_active()) return call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (number != SYS_futex || !rt_fl_active()) return with_errno(rt_fl_system_call(number, a));
   const void* const object = (const void*)a[0];
   rt_fl_object_event(object);
   long result = 0;

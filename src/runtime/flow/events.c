@@ -285,6 +285,7 @@ static void end_event_in(enum heddle_flow_state state) {
     unlock_ranges(local, local->ranges, local->ranges + local->range_count);
   local->range_count = 0;
   local->open = false;
+  local->may_wait = false;
 }
 
 static void end_event(void) {
@@ -346,6 +347,26 @@ void rt_fl_object_event(const void* object) {
     return;
   }
   set_state(HEDDLE_FLOW_done);
+}
+
+/* The kernel is asked in the middle of an event: the event ends before, and another one about the same begins
+ * behind. So nobody waits for a thread that waits itself, and handlers of signals run. */
+void rt_fl_suspend_event(struct rt_fl_suspended* event) {
+  struct rt_fl_local* const local = rt_fl_local;
+  event->count = 0;
+  if (!rt_fl_active() || !local->open || !local->may_wait) return;
+  event->count = local->range_count;
+  memcpy(event->ranges, local->ranges, sizeof event->ranges[0] * event->count);
+  end_event();
+}
+
+void rt_fl_resume_event(const struct rt_fl_suspended* event) {
+  struct rt_fl_local* const local = rt_fl_local;
+  if (event->count == 0) return;
+  local->range_count = event->count;
+  memcpy(local->ranges, event->ranges, sizeof event->ranges[0] * event->count);
+  begin_event();
+  local->may_wait = true;
 }
 
 void rt_fl_write_event(void* to, const void* from, uint64_t size) {
@@ -499,6 +520,7 @@ uint64_t rt_do_rt_fl_begin_ranges(const void* a, uint64_t a_size, const void* b,
   announce(a, a_size, UINT64_MAX, (what & 1) != 0);
   announce(b, b_size, UINT64_MAX, (what & 2) != 0);
   if (rt_fl_handlers_due(0)) handlers_before_ranges(local);
+  local->may_wait = (what & HEDDLE_FLOW_WAITS) != 0;
   begin_event();
   rt_fl_name(heddle_control_site, HEDDLE_FLOW_name_access);
   if ((what & HEDDLE_FLOW_PLAIN) == 0) return 0;

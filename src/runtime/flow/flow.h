@@ -14,7 +14,7 @@
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
  *   files.c, mappings.c   files that are read, and that are mapped
- *   descriptors.c   those of the runtime
+ *   descriptors.c   those of the runtime; streams.c: objects that libraries made
  *   told.c, children.c   what nobody answers: chance, processes that the program starts
  *
  * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
@@ -131,6 +131,7 @@ struct rt_fl_local {
   uint32_t range_count, held_count;
   bool recycles;     /* it makes its words new ones */
   bool open, inside; /* inside: an access that was met while another event is open */
+  bool may_wait;     /* what is done in the open event may wait for what is outside the program */
   struct rt_fl_run runs[FL_RUNS];
   uint32_t oldest_run;
   /* sections */
@@ -225,6 +226,13 @@ void rt_fl_end_event(void);
 void rt_fl_object_event(const void* object);
 void rt_fl_empty_event(void);
 void rt_fl_abandon_event(void); /* it met a fault: it is over */
+/* Around a system call: of the event that is open, if it is of a call that may wait. */
+struct rt_fl_suspended {
+  struct rt_fl_range ranges[FL_RANGES];
+  uint32_t count;
+};
+void rt_fl_suspend_event(struct rt_fl_suspended* event);
+void rt_fl_resume_event(const struct rt_fl_suspended* event);
 void rt_fl_rest(bool rests);
 /* One event that comes after events of other threads. */
 void rt_fl_event_after(struct rt_fl_point one, struct rt_fl_point other);
@@ -356,15 +364,23 @@ void rt_fl_end_wait(void);
 bool rt_fl_handlers_due(uint64_t counted); /* before an event; 1: it has been counted */
 void rt_fl_handlers_before_event(void);
 
+/* ---- sync.c: a thread may be cancelled in a system call; in a replay it leaves from there */
+long rt_fl_call_cancellably(long number, const long a[6], bool is_point);
+void rt_fl_end_point(void);
+void rt_fl_leave_if_cancelled(void);
+
 /* ---- system.c */
 bool rt_fl_has_handler(int number); /* one that a replay runs where it ran, SIGABRT's not */
 void rt_fl_system_init(void);
 void rt_fl_vdso_init(void); /* the time that libraries ask for (vdso.c) */
 long rt_fl_system_call(long number, const long a[6]);
+long rt_fl_system_call_at_point(long number, const long a[6]); /* the thread may be cancelled in it */
 
 /* ---- mappings.c */
 long rt_fl_mmap(const long a[6]);
 long rt_fl_mremap(const long a[6]);
+long rt_fl_shmat(const long a[6]);
+long rt_fl_shmdt(const long a[6]);
 bool rt_fl_writes_mapped(long number, const long a[6]); /* recording: a call that writes into a mapped file */
 long rt_fl_write_mapped(long number, const long a[6]);
 void rt_fl_given_mapped(void); /* replay: what such a call wrote, if the next one is such */

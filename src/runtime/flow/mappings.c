@@ -6,7 +6,9 @@
  * memory as well: the call is an event then. Each file is known by one mapping of it, the last. */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -153,6 +155,83 @@ long rt_fl_mremap(const long a[6]) {
   const long result = rt_system_call(SYS_mremap, b[0], b[1], b[2], b[3], b[4], b[5]);
   if (!failed(result)) move_file((uint64_t)a[0], (uint64_t)result, (uint64_t)a[2]);
   return result;
+}
+
+/* ---- segments of memory (shmat): in a replay memory of its own. What a segment held that was there before is
+ * written down. */
+#define SEGMENTS 64
+static struct {
+  uint64_t at, size;
+} segments[SEGMENTS];
+
+static void keep_segment(uint64_t at, uint64_t size) {
+  lock();
+  uint32_t i = 0;
+  while (i < SEGMENTS && segments[i].at != 0) ++i;
+  if (i < SEGMENTS) segments[i].at = at, segments[i].size = size;
+  unlock();
+}
+
+static void remove_segment(uint64_t at) {
+  lock();
+  for (uint32_t i = 0; i < SEGMENTS; ++i)
+    if (at != 0 && segments[i].at == at) {
+      RT_SYS2(SYS_munmap, at, segments[i].size);
+      segments[i].at = 0;
+    }
+  unlock();
+}
+
+static long record_shmat(const long a[6]) {
+  struct shmid_ds segment;
+  uint64_t size = 0;
+  long b[6];
+  memcpy(b, a, sizeof b);
+  if (RT_SYS3(SYS_shmctl, a[0], IPC_STAT, &segment) == 0) size = segment.shm_segsz;
+  const uint64_t place = a[1] == 0 && size != 0 ? rt_fl_place(size) : 0;
+  if (place != 0) {
+    b[1] = (long)place;
+    b[2] |= SHM_REMAP;
+  }
+  const long result = rt_system_call(SYS_shmat, b[0], b[1], b[2], 0, 0, 0);
+  const bool is_new = size == 0 || segment.shm_atime == 0;
+  const uint64_t held = failed(result) || is_new || size > KEPT ? 0 : size;
+  rt_fl_note_parts(SYS_shmat, result, &size, sizeof size, held);
+  if (held != 0) rt_fl_append((const void*)result, held);
+  rt_fl_commit();
+  return result;
+}
+
+static long replay_shmat(const long a[6]) {
+  const uint8_t* bytes;
+  uint64_t length, size;
+  const long result = (long)rt_fl_given(SYS_shmat, &bytes, &length);
+  memcpy(&size, bytes, sizeof size);
+  if (a[1] == 0 && size != 0) rt_fl_place(size);
+  if (failed(result)) return result;
+  const long access = (a[2] & SHM_RDONLY) != 0 ? PROT_READ : PROT_READ | PROT_WRITE;
+  const long done = RT_SYS6(SYS_mmap, result, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (done != result) rt_fl_diverged("a segment of memory cannot be made where it was", result, done);
+  write_anyway((uint64_t)result, bytes + sizeof size, length - sizeof size);
+  keep_segment((uint64_t)result, size);
+  return result;
+}
+
+long rt_fl_shmdt(const long a[6]) {
+  static const uint8_t no_pieces = 0;
+  const uint8_t* bytes;
+  uint64_t size;
+  if (rt_fl.mode == FL_RECORD) {
+    const long result = rt_system_call(SYS_shmdt, a[0], 0, 0, 0, 0, 0);
+    rt_fl_note(SYS_shmdt, result, &no_pieces, 1);
+    return result;
+  }
+  remove_segment((uint64_t)a[0]);
+  return (long)rt_fl_given(SYS_shmdt, &bytes, &size);
+}
+
+long rt_fl_shmat(const long a[6]) {
+  return rt_fl.mode == FL_RECORD ? record_shmat(a) : replay_shmat(a);
 }
 
 /* ---- calls that write into them */

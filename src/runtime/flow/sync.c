@@ -157,7 +157,7 @@ static void again_program(void* argument) {
   --rt_fl_local->depth;
 }
 
-static void leave_if_cancelled(void) {
+void rt_fl_leave_if_cancelled(void) {
   if (!rt_fl_replaying() || !rt_fl_next_is(HEDDLE_FLOW_cancelled)) return;
   const uint8_t* bytes;
   uint64_t size;
@@ -167,6 +167,33 @@ static void leave_if_cancelled(void) {
   pthread_cleanup_push(again_program, NULL);
   pthread_exit(PTHREAD_CANCELED);
   pthread_cleanup_pop(0);
+}
+
+/* The same for a system call. libc has said that the thread may be cancelled in it, where libc makes it; where
+ * the runtime stands in place of libc's function (`is_point`) it says so itself. */
+long rt_fl_call_cancellably(long number, const long a[6], bool is_point) {
+  struct wait wait = {.depth = rt_fl_local->depth};
+  int type = PTHREAD_CANCEL_DEFERRED;
+  long result = 0;
+  pthread_cleanup_push(on_cancel, &wait);
+  ++rt_fl_local->depth;
+  if (is_point) pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+  result = rt_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (is_point) pthread_setcanceltype(type, NULL);
+  --rt_fl_local->depth;
+  pthread_cleanup_pop(0);
+  return result;
+}
+
+/* Behind such a call: whoever has been told to leave meanwhile does so here. */
+void rt_fl_end_point(void) {
+  struct wait wait = {.depth = rt_fl_local != NULL ? rt_fl_local->depth : 0};
+  pthread_cleanup_push(on_cancel, &wait);
+  if (rt_fl_local != NULL) ++rt_fl_local->depth;
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+  if (rt_fl_local != NULL) --rt_fl_local->depth;
+  pthread_cleanup_pop(0);
+  rt_fl_leave_if_cancelled();
 }
 
 /* From which a thread may be cancelled. */
@@ -183,7 +210,7 @@ static void leave_if_cancelled(void) {
     rt_fl_end_wait();                                             \
     const int error_ = errno;                                     \
     after_wait(wait);                                             \
-    leave_if_cancelled();                                         \
+    rt_fl_leave_if_cancelled();                                   \
     errno = error_;                                               \
     waited_;                                                      \
   })
@@ -316,7 +343,7 @@ void rt_do_pthread_testcancel(void) {
     if (rt_fl_local != NULL) --rt_fl_local->depth;
     pthread_cleanup_pop(0);
   }
-  leave_if_cancelled();
+  rt_fl_leave_if_cancelled();
 }
 
 /* In a replay the thread leaves where it did, not where it would be met now. */

@@ -11,6 +11,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -86,10 +87,12 @@ static uint32_t find_pieces(long number, const long a[6], long result, struct pi
       case FL_MESSAGE: {
         struct msghdr* const message = at;
         used = vector_pieces(message->msg_iov, message->msg_iovlen, (uint64_t)result, out, used);
-        if (used + 4 > PIECES) continue;
+        if (used + 5 > PIECES) continue;
         if (message->msg_name != NULL) out[used++] = (struct piece){message->msg_name, message->msg_namelen};
         if (message->msg_control != NULL)
           out[used++] = (struct piece){message->msg_control, message->msg_controllen};
+        out[used++] = (struct piece){&message->msg_namelen, sizeof message->msg_namelen};
+        out[used++] = (struct piece){&message->msg_controllen, sizeof message->msg_controllen};
         out[used++] = (struct piece){&message->msg_flags, sizeof message->msg_flags};
         continue;
       }
@@ -135,9 +138,10 @@ static uint64_t take_number(const uint8_t** at) {
 }
 
 /* ---- recording */
+static RT_TLS bool is_point; /* it makes a call for a function of libc from which it may be cancelled */
 static long waiting(long number, const long a[6]) {
   rt_fl_begin_wait();
-  const long result = raw(number, a);
+  const long result = rt_fl_call_cancellably(number, a, is_point);
   rt_fl_end_wait();
   return result;
 }
@@ -217,6 +221,7 @@ static void show_output(long number, const long a[6], long result) {
 /* The result stands behind the events of its pieces: so look before them. */
 static long replay_call(long number, const long a[6]) {
   rt_fl_begin_wait();
+  rt_fl_leave_if_cancelled();
   rt_fl_given_mapped();
   if (is_read(number) && rt_fl_next_what() == HEDDLE_FLOW_read_file) return rt_fl_read_again((void*)a[1]);
   const uint8_t* bytes = NULL;
@@ -273,6 +278,10 @@ static long perform(long number, const long a[6]) {
       return rt_fl_mmap(a);
     case SYS_mremap:
       return rt_fl_mremap(a);
+    case SYS_shmat:
+      return rt_fl_shmat(a);
+    case SYS_shmdt:
+      return rt_fl_shmdt(a);
     case SYS_kill:
       return rt_fl.mode == FL_RECORD ? record_kill(a) : replay_kill(a);
     case SYS_exit_group:
@@ -321,8 +330,18 @@ long rt_fl_system_call(long number, const long given[6]) {
     own.mask = *mask & ~(1ull << (SIGSYS - 1));
     use_mask(number, &own, a);
   }
+  struct rt_fl_suspended event;
+  rt_fl_suspend_event(&event);
   const long result = perform(number, a);
   rt_fl_run_handlers();
+  rt_fl_resume_event(&event);
+  return result;
+}
+
+long rt_fl_system_call_at_point(long number, const long a[6]) {
+  is_point = true;
+  const long result = rt_fl_system_call(number, a);
+  is_point = false;
   return result;
 }
 
@@ -330,11 +349,17 @@ long rt_fl_system_call(long number, const long given[6]) {
 static void on_trap(int number, siginfo_t* information, void* context) {
   (void)number;
   (void)information;
+  /* Where libc lets the thread be cancelled at any time, that is meant for the call alone. */
+  int type = PTHREAD_CANCEL_DEFERRED;
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
   greg_t* const registers = ((ucontext_t*)context)->uc_mcontext.gregs;
   const long a[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                      registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
   const int saved = errno;
-  registers[REG_RAX] = rt_fl_system_call(registers[REG_RAX], a);
+  const bool at_point = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+  registers[REG_RAX] =
+      at_point ? rt_fl_system_call_at_point(registers[REG_RAX], a) : rt_fl_system_call(registers[REG_RAX], a);
+  if (at_point) rt_fl_end_point();
   errno = saved;
 }
 

@@ -79,8 +79,17 @@ static const struct {
     {SYS_getresgid, {BYTES(0, 4), BYTES(1, 4), BYTES(2, 4)}},
     {SYS_getgroups, {RESULT(1, 4)}},
     {SYS_getcpu, {BYTES(0, 4), BYTES(1, 4)}},
+    {SYS_shmctl, {BYTES(2, 112)}},
     {SYS_fgetxattr, {RESULT(2, 1)}},
     {SYS_getxattr, {RESULT(2, 1)}},
+    {SYS_lgetxattr, {RESULT(2, 1)}},
+    {SYS_listxattr, {RESULT(1, 1)}},
+    {SYS_llistxattr, {RESULT(1, 1)}},
+    {SYS_flistxattr, {RESULT(1, 1)}},
+    {SYS_splice, {BYTES(1, 8), BYTES(3, 8)}},
+    {SYS_copy_file_range, {BYTES(1, 8), BYTES(3, 8)}},
+    {SYS_mq_timedreceive, {RESULT(1, 1), BYTES(3, 4)}},
+    {SYS_sched_rr_get_interval, {BYTES(1, 16)}},
 };
 
 const struct rt_fl_part* rt_fl_parts_of(long number) {
