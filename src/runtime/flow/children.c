@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static int told(long result) {
 }
 
 /* Handlers of the program for forks run in a replay too; so there is a child, which ends at once. */
-static void in_child(void) {
+void rt_fl_in_child(void) {
   if (rt_fl.mode == FL_REPLAY)
     for (;;) RT_SYS1(SYS_exit_group, 0);
   rt_fl_restore_descriptors();
@@ -43,39 +42,11 @@ pid_t vfork(void) {
   return fork();
 }
 
-/* ---- starting a program. What libc does for it is its own business. */
-#define APART(name, ...) (rt_fl_replaying() ? 0 : RT_FL_APART(RT_FL_REAL(name, __VA_ARGS__)))
-
+/* What libc does to start the shell is its own business. */
 RT_FL_ENTRY(system);
 int rt_do_system(const char* command);
 int rt_do_system(const char* command) {
-  return told(APART(system, command));
-}
-
-static int spawned(int error, pid_t child, pid_t* to) {
-  error = (int)heddle_flow_told((uint64_t)error);
-  child = (pid_t)heddle_flow_told((uint64_t)child);
-  if (error == 0 && to != NULL) rt_fl_write_event(to, &child, sizeof child);
-  return error;
-}
-RT_FL_ENTRY(posix_spawn);
-int rt_do_posix_spawn(pid_t* to, const char* path, const posix_spawn_file_actions_t* actions,
-                      const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]);
-int rt_do_posix_spawn(pid_t* to, const char* path, const posix_spawn_file_actions_t* actions,
-                      const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]) {
-  pid_t child = 0;
-  const long error = APART(posix_spawn, &child, path, actions, attributes, arguments, environment);
-  return spawned((int)error, child, to);
-}
-RT_FL_ENTRY(posix_spawnp);
-int rt_do_posix_spawnp(pid_t* to, const char* file, const posix_spawn_file_actions_t* actions,
-                       const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]);
-int rt_do_posix_spawnp(pid_t* to, const char* file, const posix_spawn_file_actions_t* actions,
-                       const posix_spawnattr_t* attributes, char* const arguments[],
-                       char* const environment[]) {
-  pid_t child = 0;
-  const long error = APART(posix_spawnp, &child, file, actions, attributes, arguments, environment);
-  return spawned((int)error, child, to);
+  return told(rt_fl_replaying() ? 0 : RT_FL_APART(RT_FL_REAL(system, command)));
 }
 
 /* ---- a program at the other end of a stream: libc's own popen() would start it in a replay too */
@@ -140,7 +111,7 @@ int pclose(FILE* stream) {
 /* Libraries of programs that are started lie elsewhere than ours: those that lie here trap (system.c), and the
  * filter is inherited. */
 void rt_fl_children_init(void) {
-  pthread_atfork(NULL, NULL, in_child);
+  pthread_atfork(NULL, NULL, rt_fl_in_child);
   const long now = RT_SYS1(SYS_personality, 0xffffffff);
   if (now > 0) RT_SYS1(SYS_personality, now & ~ADDR_NO_RANDOMIZE);
 }

@@ -15,7 +15,7 @@
  *   system.c, system_calls.c, calls.c   what the kernel answers
  *   files.c, mappings.c   files that are read, and that are mapped
  *   descriptors.c   those of the runtime; streams.c: objects that libraries made
- *   told.c, children.c   what nobody answers: chance, processes that the program starts
+ *   told.c   what nobody answers: chance; children.c, spawn.c: processes that the program starts
  *
  * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
  * that one, this runtime synchronises: the order of accesses is what it records (D3 holds for path recording
@@ -387,4 +387,5 @@ void rt_fl_given_mapped(void); /* replay: what such a call wrote, if the next on
 
 /* ---- children.c */
 void rt_fl_children_init(void);
+void rt_fl_in_child(void);
 #endif

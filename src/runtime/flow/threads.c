@@ -204,6 +204,12 @@ int rt_do_pthread_detach(pthread_t handle) {
   return error;
 }
 
+RT_FL_ENTRY(thrd_detach);
+int rt_do_thrd_detach(thrd_t handle);
+int rt_do_thrd_detach(thrd_t handle) {
+  return rt_do_pthread_detach(handle) == 0 ? thrd_success : thrd_error;
+}
+
 RT_FL_ENTRY(thrd_create);
 int rt_do_thrd_create(thrd_t* handle, thrd_start_t start, void* argument);
 int rt_do_thrd_create(thrd_t* handle, thrd_start_t start, void* argument) {

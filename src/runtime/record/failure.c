@@ -172,6 +172,7 @@ __attribute__((weak)) extern struct type_info* __cxa_current_exception_type(void
 __attribute__((weak)) extern void (*_ZSt13set_terminatePFvvE(void (*)(void)))(void);
 __attribute__((weak)) extern struct type_info _ZTISt9exception;
 __attribute__((weak)) extern void* _ZSt17current_exceptionv(void** exception);
+__attribute__((weak)) extern void _ZN9__gnu_cxx27__verbose_terminate_handlerEv(void);
 static void (*default_terminate)(void);
 
 static const char* what_of(const struct type_info* type) {
@@ -192,6 +193,12 @@ static void on_terminate(void) {
     snprintf(self->text, sizeof self->text, "%s", type->name);
     const char* const what = what_of(type); /* may itself fail: the type is there by then */
     snprintf(self->text2, sizeof self->text2, "%s", what != NULL ? what : "");
+  }
+  /* libstdc++ finds this out without a lock: of several threads, which one it is would be left to chance. */
+  if (rt_terminates_again != NULL && default_terminate == _ZN9__gnu_cxx27__verbose_terminate_handlerEv &&
+      rt_terminates_again()) {
+    fputs("terminate called recursively\n", stderr);
+    abort();
   }
   default_terminate();
 }

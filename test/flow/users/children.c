@@ -1,6 +1,10 @@
-// Processes that a program starts: fork, exec, vfork, system, popen; handlers of forks.
+// Processes that a program starts: fork, exec, vfork, system, popen, posix_spawn; handlers of forks.
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,53 @@ static void* work(void* a) {
     pthread_mutex_unlock(&m);
   }
   return a;
+}
+extern char** environ;
+// Between two descriptors, with signals as asked for, elsewhere.
+static void spawn(char* arguments[]) {
+  int in[2], out[2], status;
+  pipe(in);
+  pipe(out);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addchdir_np(&actions, "/");
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  posix_spawnattr_setsigmask(&attributes, &set);
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &set);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  signal(SIGPIPE, SIG_IGN);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments, environ);
+  close(in[0]);
+  close(out[1]);
+  write(in[1], "words\n", 6);
+  close(in[1]);
+  char text[500];
+  size_t used = 0;
+  for (ssize_t n; (n = read(out[0], text + used, sizeof text - used)) > 0;) used += (size_t)n;
+  close(out[0]);
+  const int done = waitpid(child, &status, 0) == child;
+  printf("spawn %d %d %d\n%.*s", error, done, WEXITSTATUS(status), (int)used, text);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+}
+static void spawn_all(void) {
+  spawn((char*[]){"sh", "-c", "read x; echo $x in $PWD; echo unseen >&2; ls /proc/self/fd | wc -l", NULL});
+  spawn((char*[]){"grep", "-E", "Sig(Blk|Ign)", "/proc/self/status", NULL});
+  pid_t child;
+  printf("%s, ",
+         strerror(posix_spawn(&child, "/nonexistent/program", NULL, NULL, (char*[]){"none", NULL}, environ)));
+  printf("%s\n", waitpid(-1, NULL, WNOHANG) < 0 ? strerror(errno) : "a child");
 }
 int main(void) {
   pthread_atfork(prepare, parent, NULL);
@@ -64,6 +115,7 @@ int main(void) {
     printf("popen %s", l);
     printf("pclose %d\n", pclose(f));
   }
+  spawn_all();
   pthread_join(t, NULL);
   printf("%d\n", counter);
   return 0;

@@ -1,9 +1,10 @@
 // More threads than flow recording has numbers for, one after the other: joined, detached, made by threads, by
-// std::async, with stacks of their own, ended by pthread_exit. Blocks go from those that are over to those that
-// come, some threads race. The program looks at its limit of open files, raises it and uses it.
+// C functions, std::async, with stacks of their own, ended by pthread_exit. Blocks go from those that are over
+// to those that come, some threads race. The program looks at its limit of open files, raises it and uses it.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -57,7 +58,8 @@ void with_own_stack(int number) {
   pthread_attr_init(&attributes);
   pthread_attr_setstack(&attributes, stack, 256 * 1024);
   pthread_t thread;
-  if (pthread_create(&thread, &attributes, leaves, reinterpret_cast<void*>(static_cast<long>(number))) != 0) std::abort();
+  if (pthread_create(&thread, &attributes, leaves, reinterpret_cast<void*>(static_cast<long>(number))) != 0)
+    std::abort();
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
 }
@@ -66,6 +68,21 @@ void several(int number) {
   std::thread inner(work, number + 1);
   work(number);
   inner.join();
+}
+
+int counted(void*) {
+  ++detached;
+  return 0;
+}
+
+void c_threads(int count) {
+  detached = 0;
+  for (int i = 0; i < count; ++i) {
+    thrd_t thread;
+    if (thrd_create(&thread, counted, nullptr) != thrd_success || thrd_detach(thread) != thrd_success)
+      std::abort();
+    while (detached != i + 1) thrd_yield();
+  }
 }
 
 long files() {
@@ -87,7 +104,10 @@ int main(int argc, char** argv) {
   sum += files();
   for (int i = 0; i < rounds; ++i) {
     std::thread a(work, i), b(several, i * 2);
-    auto later = std::async(std::launch::async, [i] { work(i); return i; });
+    auto later = std::async(std::launch::async, [i] {
+      work(i);
+      return i;
+    });
     std::thread([i] {
       work(-i);
       ++detached;
@@ -98,6 +118,7 @@ int main(int argc, char** argv) {
     sum += later.get();
   }
   while (detached != rounds) std::this_thread::yield();
+  c_threads(rounds * 5);
   std::printf("%ld %d\n", sum, raced);
   return 0;
 }
