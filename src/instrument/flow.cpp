@@ -201,9 +201,11 @@ class FlowInstrumentation {
                                  llvm::ArrayRef<ArgumentAccess> arguments) {
     const LibraryObject object = library_object(info);
     if (object == LibraryObject::databases) return state("heddle_flow_databases");
-    if (object == LibraryObject::input || object == LibraryObject::output) {
+    if (object != LibraryObject::none) {
       llvm::Type* pointer = emit.builder().getPtrTy();
-      const char* name = object == LibraryObject::input ? "stdin" : "stdout";
+      const char* name = object == LibraryObject::input    ? "stdin"
+                         : object == LibraryObject::output ? "stdout"
+                                                           : "stderr";
       return emit.builder().CreateLoad(pointer, module_.getOrInsertGlobal(name, pointer));
     }
     if (info.effects == nullptr || info.effects->pure) return nullptr;

@@ -175,9 +175,11 @@ LibraryObject library_object(const CallInfo& info) {
       "scanf",    "__isoc99_scanf",   "__isoc23_scanf", "vscanf",     "__isoc99_vscanf", "__isoc23_vscanf",
       "getchar",  "getchar_unlocked", "gets",           "__gets_chk", "wscanf",          "__isoc99_wscanf",
       "getwchar", "getwchar_unlocked"};
-  static const llvm::StringSet<> output = {
-      "printf",  "vprintf",  "__printf_chk",  "__vprintf_chk", "putchar",  "putchar_unlocked", "puts",
-      "wprintf", "vwprintf", "__wprintf_chk", "perror",        "putwchar", "putwchar_unlocked"};
+  static const llvm::StringSet<> output = {"printf",   "vprintf",          "__printf_chk", "__vprintf_chk",
+                                           "putchar",  "putchar_unlocked", "puts",         "wprintf",
+                                           "vwprintf", "__wprintf_chk",    "putwchar",     "putwchar_unlocked"};
+  static const llvm::StringSet<> errors = {"perror", "psignal", "psiginfo", "warn",  "warnx",
+                                           "vwarn",  "vwarnx",  "herror",   "error", "error_at_line"};
   if (input.contains(info.callee->getName())) return LibraryObject::input;
   static const llvm::StringSet<> databases = {
       "getaddrinfo",     "getnameinfo",      "gethostbyname",   "gethostbyname2", "gethostbyaddr",
@@ -187,6 +189,7 @@ LibraryObject library_object(const CallInfo& info) {
       "getpwuid_r",      "getgrnam",         "getgrgid",        "getgrent",       "getgrnam_r",
       "getgrgid_r",      "getspnam"};
   if (output.contains(info.callee->getName())) return LibraryObject::output;
+  if (errors.contains(info.callee->getName())) return LibraryObject::errors;
   return databases.contains(info.callee->getName()) ? LibraryObject::databases : LibraryObject::none;
 }
 

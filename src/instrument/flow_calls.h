@@ -22,10 +22,10 @@ bool calls_stream_buffer(const CallInfo& info);
 // Plain: functions that do nothing but read and write their ranges.
 FlowInside flow_inside(const CallInfo& info);
 
-// What a function works on without being given it. Input, output: the standard streams. Databases: of hosts,
-// services, users, groups; libc keeps what it knows of them under locks of its own, so that calls at the same
-// time would depend on their order.
-enum class LibraryObject { none, input, output, databases };
+// What a function works on without being given it. Input, output, errors: the standard streams. Databases: of
+// hosts, services, users, groups; libc keeps what it knows of them under locks of its own, so that calls at the
+// same time would depend on their order.
+enum class LibraryObject { none, input, output, errors, databases };
 LibraryObject library_object(const CallInfo& info);
 
 }  // namespace heddle

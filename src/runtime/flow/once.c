@@ -87,13 +87,3 @@ void __cxa_guard_release(uint64_t* guard) {
 void __cxa_guard_abort(uint64_t* guard) {
   rt_fl_end_once((int*)guard + 1, NEW, NULL);
 }
-
-/* The end by std::terminate(): the thread that comes first here is so in a replay too. */
-bool rt_terminates_again(void) {
-  static uint64_t terminated;
-  rt_fl_begin_object(&terminated);
-  const bool again = terminated != 0;
-  terminated = 1;
-  rt_fl_end_event();
-  return again;
-}

@@ -27,8 +27,8 @@ static RT_TLS struct hold holds[HOLDS];
 static RT_TLS uint32_t hold_count;
 
 /* Of the C++ library, if the program uses it. They go through the streams of C, and their calls may be mixed
- * with those. std::cerr and std::cin come to std::cout too, by being tied; input must not keep others from
- * output. */
+ * with those. std::cerr and std::cin come to std::cout too, by being tied, so stdout and stderr have one lock
+ * then; input must not keep others from output. */
 #define STREAM(name) extern const char name[] __attribute__((weak))
 STREAM(_ZSt4cout);
 STREAM(_ZSt4cerr);
@@ -37,10 +37,11 @@ STREAM(_ZSt5wcout);
 STREAM(_ZSt5wcerr);
 STREAM(_ZSt5wclog);
 #define OSTREAM 272
-static const void* stream_below(const char* object) {
+static const void* stream_below(const void* object) {
+  if (object == stderr && _ZSt4cerr != NULL) return stdout;
   const char* const output[] = {_ZSt4cout, _ZSt4cerr, _ZSt4clog, _ZSt5wcout, _ZSt5wcerr, _ZSt5wclog};
   for (size_t i = 0; i < sizeof output / sizeof output[0]; ++i)
-    if (output[i] != NULL && (uint64_t)(object - output[i]) < OSTREAM) return stdout;
+    if (output[i] != NULL && (uint64_t)((const char*)object - output[i]) < OSTREAM) return stdout;
   return object;
 }
 
@@ -130,6 +131,13 @@ int fflush(FILE* stream) {
   return result;
 }
 
+/* Held until the process is over, or, if the program jumps out of what it does about its end, until the next
+ * call of the thread. So which of several threads comes first, as libstdc++ asks without a lock, is recorded
+ * too. */
+void rt_before_last_words(void) {
+  heddle_flow_lock(stderr, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+}
+
 static bool is_held(const void* object, uint32_t* at) {
   for (*at = hold_count; *at-- > 0;)
     if (holds[*at].object == object && holds[*at].frame == UINT64_MAX) return true;
@@ -139,7 +147,7 @@ static bool is_held(const void* object, uint32_t* at) {
 RT_FL_ENTRY(flockfile);
 void rt_do_flockfile(FILE* stream);
 void rt_do_flockfile(FILE* stream) {
-  if (has_room()) acquire(stream, UINT64_MAX);
+  if (has_room()) acquire(stream_below(stream), UINT64_MAX);
   static void (*real)(FILE*);
   if (real == NULL) real = (void (*)(FILE*))rt_real("flockfile");
   real(stream);
@@ -152,14 +160,15 @@ void rt_do_funlockfile(FILE* stream) {
   if (real == NULL) real = (void (*)(FILE*))rt_real("funlockfile");
   real(stream);
   uint32_t at;
-  if (rt_fl_active() && !rt_fl_local->open && is_held(stream, &at)) release(at);
+  if (rt_fl_active() && !rt_fl_local->open && is_held(stream_below(stream), &at)) release(at);
 }
 
 RT_FL_ENTRY(ftrylockfile);
 int rt_do_ftrylockfile(FILE* stream);
 int rt_do_ftrylockfile(FILE* stream) {
   if (!has_room()) return RT_FL_REAL(ftrylockfile, stream);
-  if (heddle_flow_told(rt_fl.mode == FL_RECORD && !try_lock(lock_of(stream))) != 0) return -1;
-  hold(stream, UINT64_MAX);
+  const void* const object = stream_below(stream);
+  if (heddle_flow_told(rt_fl.mode == FL_RECORD && !try_lock(lock_of(object))) != 0) return -1;
+  hold(object, UINT64_MAX);
   return RT_FL_REAL(ftrylockfile, stream);
 }

@@ -139,6 +139,7 @@ static void note_assertion(const char* condition, const char* file, unsigned lin
   struct rt_thread* const self = failing(HEDDLE_RECORD_assert_failure);
   snprintf(self->text, sizeof self->text, "%s", condition);
   snprintf(self->text2, sizeof self->text2, "%s:%u: %s", file, line, function != NULL ? function : "");
+  if (rt_before_last_words != NULL) rt_before_last_words();
 }
 
 _Noreturn void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
@@ -172,7 +173,6 @@ __attribute__((weak)) extern struct type_info* __cxa_current_exception_type(void
 __attribute__((weak)) extern void (*_ZSt13set_terminatePFvvE(void (*)(void)))(void);
 __attribute__((weak)) extern struct type_info _ZTISt9exception;
 __attribute__((weak)) extern void* _ZSt17current_exceptionv(void** exception);
-__attribute__((weak)) extern void _ZN9__gnu_cxx27__verbose_terminate_handlerEv(void);
 static void (*default_terminate)(void);
 
 static const char* what_of(const struct type_info* type) {
@@ -194,12 +194,7 @@ static void on_terminate(void) {
     const char* const what = what_of(type); /* may itself fail: the type is there by then */
     snprintf(self->text2, sizeof self->text2, "%s", what != NULL ? what : "");
   }
-  /* libstdc++ finds this out without a lock: of several threads, which one it is would be left to chance. */
-  if (rt_terminates_again != NULL && default_terminate == _ZN9__gnu_cxx27__verbose_terminate_handlerEv &&
-      rt_terminates_again()) {
-    fputs("terminate called recursively\n", stderr);
-    abort();
-  }
+  if (rt_before_last_words != NULL) rt_before_last_words();
   default_terminate();
 }
 

@@ -166,8 +166,8 @@ __attribute__((weak)) bool rt_hold_signal(int number, const siginfo_t* informati
                                           void (*handler)(int, siginfo_t*, void*), void* context);
 /* Called by a thread that has failed, before anybody is told. */
 __attribute__((weak)) void rt_hold_failure(int number);
-/* Whether std::terminate() has been called before. */
-__attribute__((weak)) bool rt_terminates_again(void);
+/* Called before the library says why the program ends, and ends it. */
+__attribute__((weak)) void rt_before_last_words(void);
 void rt_begin_unseen_thread(void);
 void rt_threads_init(void);
 struct rt_log* rt_handler_log(struct rt_thread* self, uint32_t level);
