@@ -143,6 +143,12 @@ class FlowInstrumentation {
     if (inside_event) add_event_behind(call, arguments, ranges, hooks);
   }
 
+  // Not functions, labels and null.
+  static bool may_lead_to_memory(llvm::Value* pointer) {
+    return !llvm::isa<llvm::Constant>(pointer) ||
+           llvm::isa<llvm::GlobalVariable>(pointer->stripInBoundsConstantOffsets());
+  }
+
   // What inline assembly is given: memory, or pointers, behind which it may access some bytes.
   static void add_operands(HookEmitter& emit, const llvm::CallBase& call) {
     const auto* assembly = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
@@ -155,7 +161,7 @@ class FlowInstrumentation {
       if (constraint.isIndirect)
         emit.range(pointer, emit.size(layout.getTypeStoreSize(call.getParamElementType(i))), nullptr,
                    constraint.Type == llvm::InlineAsm::isOutput);
-      else if (pointer->getType()->isPointerTy() && !llvm::isa<llvm::Constant>(pointer))
+      else if (pointer->getType()->isPointerTy() && may_lead_to_memory(pointer))
         emit.range(pointer, emit.size(8), nullptr, true);
     }
   }
