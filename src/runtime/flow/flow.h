@@ -385,6 +385,9 @@ bool rt_fl_writes_mapped(long number, const long a[6]); /* recording: a call tha
 long rt_fl_write_mapped(long number, const long a[6]);
 void rt_fl_given_mapped(void); /* replay: what such a call wrote, if the next one is such */
 
+/* ---- streams.c */
+void rt_fl_streams_init(void);
+
 /* ---- children.c */
 void rt_fl_children_init(void);
 void rt_fl_in_child(void);

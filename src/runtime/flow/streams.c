@@ -7,6 +7,9 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "runtime/flow/entry.h"
 #include "runtime/flow/flow.h"
@@ -65,16 +68,23 @@ static void wait_for(uint32_t* lock) {
   }
 }
 
+static void unlock(uint32_t* lock) {
+  if ((__atomic_exchange_n(lock, 0, __ATOMIC_ACQ_REL) & AWAITED) != 0)
+    RT_SYS6(SYS_futex, lock, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool is_mine(const uint32_t* lock) {
+  for (uint32_t i = 0; i < hold_count; ++i)
+    if (lock_of(holds[i].object) == lock) return true;
+  return false;
+}
+
 static void release(uint32_t at) {
   const void* const object = holds[at].object;
   uint32_t* const lock = lock_of(object);
   for (--hold_count; at < hold_count; ++at) holds[at] = holds[at + 1];
   rt_fl_object_event(object);
-  if (rt_fl.mode != FL_RECORD) return;
-  for (uint32_t i = 0; i < hold_count; ++i)
-    if (lock_of(holds[i].object) == lock) return;
-  if ((__atomic_exchange_n(lock, 0, __ATOMIC_ACQ_REL) & AWAITED) != 0)
-    RT_SYS6(SYS_futex, lock, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+  if (rt_fl.mode == FL_RECORD && !is_mine(lock)) unlock(lock);
 }
 
 /* Calls that were left by an exception or a jump: their frames are below ours, on the same stack. */
@@ -92,13 +102,23 @@ static void hold(const void* object, uint64_t frame) {
   rt_fl_object_event(object);
 }
 
+static uint32_t ended_by; /* slot + 1 of the thread that ends the process */
+
+static void lock_for_call(uint32_t* lock) {
+  const uint32_t ends = LOAD(&ended_by);
+  if (ends != 0 && ends != rt_fl_local->slot + 1) {
+    rt_fl_wait_on();
+    for (;;) RT_SYS0(SYS_pause);
+  }
+  if (try_lock(lock)) return;
+  rt_fl_wait_on();
+  wait_for(lock);
+  rt_fl_end_wait();
+}
+
 static void acquire(const void* object, uint64_t frame) {
   rt_fl_run_handlers();
-  if (rt_fl.mode == FL_RECORD && !try_lock(lock_of(object))) {
-    rt_fl_wait_on();
-    wait_for(lock_of(object));
-    rt_fl_end_wait();
-  }
+  if (rt_fl.mode == FL_RECORD) lock_for_call(lock_of(object));
   hold(object, frame);
 }
 
@@ -123,8 +143,113 @@ uint64_t rt_do_heddle_flow_unlock(uint64_t frame) {
   return 0;
 }
 
+/* ---- all streams. Nobody closes one while its lock is held here, so it is there as long as it is in libc's
+ * list.
+ */
+extern FILE* _IO_list_all;
+void _IO_list_lock(void);
+void _IO_list_unlock(void);
+
+struct streams {
+  FILE** at;
+  size_t count, room;
+};
+
+static struct streams list_streams(bool (*concerns)(FILE*)) {
+  struct streams list = {NULL, 0, 0};
+  _IO_list_lock();
+  for (const FILE* stream = _IO_list_all; stream != NULL; stream = stream->_chain) ++list.room;
+  list.at = rt_map_memory(list.room * sizeof(FILE*));
+  if (list.at == NULL) rt_no_memory();
+  for (FILE* stream = _IO_list_all; stream != NULL; stream = stream->_chain)
+    if (concerns(stream)) list.at[list.count++] = stream;
+  _IO_list_unlock();
+  return list;
+}
+
+static bool is_open(const FILE* stream) {
+  _IO_list_lock();
+  const FILE* at = _IO_list_all;
+  while (at != NULL && at != stream) at = at->_chain;
+  _IO_list_unlock();
+  return at != NULL;
+}
+
+/* Which streams it was done with is recorded, in their order. */
+static void with_all(bool (*concerns)(FILE*), bool (*get)(uint32_t* lock), void (*perform)(FILE*)) {
+  if (rt_fl.mode == FL_REPLAY) {
+    for (FILE* stream; (stream = (FILE*)heddle_flow_told(0)) != NULL;) perform(stream);
+    return;
+  }
+  const struct streams list = list_streams(concerns);
+  for (size_t i = 0; i < list.count && has_room(); ++i) {
+    uint32_t* const lock = lock_of(stream_below(list.at[i]));
+    if (!get(lock)) continue;
+    if (is_open(list.at[i]) && concerns(list.at[i])) {
+      heddle_flow_told((uint64_t)(uintptr_t)list.at[i]);
+      perform(list.at[i]);
+    } else if (!is_mine(lock)) {
+      unlock(lock);
+    }
+  }
+  heddle_flow_told(0);
+  RT_SYS2(SYS_munmap, list.at, list.room * sizeof(FILE*));
+}
+
+static bool is_full(FILE* stream) {
+  return __fpending(stream) > 0;
+}
+static bool await_lock(uint32_t* lock) {
+  lock_for_call(lock);
+  return true;
+}
+static RT_TLS int flushed;
+static void flush(FILE* stream) {
+  hold(stream_below(stream), UINT64_MAX);
+  flushed |= RT_FL_REAL(fflush, stream);
+  release(hold_count - 1);
+}
+static int flush_all(void) {
+  flushed = 0;
+  with_all(is_full, await_lock, flush);
+  return flushed;
+}
+
+/* Behind the exit handlers of the program libc writes what is in the streams, whoever uses them. So from here
+ * on nobody does, if they can be had. */
+static bool is_written(FILE* stream) {
+  return __fwriting(stream) != 0;
+}
+static bool get_soon(uint32_t* lock) {
+  if (try_lock(lock)) return true;
+  const struct timespec millisecond = {.tv_nsec = 1000000};
+  bool got = false;
+  rt_fl_wait_on();
+  for (int i = 0; i < 1000 && !got; ++i) {
+    RT_SYS4(SYS_ppoll, NULL, 0, &millisecond, NULL);
+    got = try_lock(lock);
+  }
+  rt_fl_end_wait();
+  return got;
+}
+static void keep(FILE* stream) {
+  hold(stream_below(stream), UINT64_MAX);
+}
+static void at_end(int status, void* unused) {
+  (void)status;
+  (void)unused;
+  if (!has_room()) return;
+  STORE(&ended_by, rt_fl_local->slot + 1);
+  with_all(is_written, get_soon, keep);
+}
+
+void rt_fl_streams_init(void) {
+  on_exit(at_end, NULL);
+}
+
 /* ---- what libc calls so. A callback of the stream's may run: on the program's stack. */
 int fflush(FILE* stream) {
+  if (stream == NULL && has_room()) return flush_all();
   heddle_flow_lock(stream, (uint64_t)(uintptr_t)__builtin_frame_address(0));
   const int result = RT_FL_REAL(fflush, stream);
   heddle_flow_unlock((uint64_t)(uintptr_t)__builtin_frame_address(0));

@@ -388,3 +388,38 @@ TRIES_TO_JOIN(pthread_tryjoin_np, (pthread_t handle, void** value), handle, valu
 TRIES_TO_JOIN(pthread_timedjoin_np, (pthread_t handle, void** value, deadline t), handle, value, t)
 TRIES_TO_JOIN(pthread_clockjoin_np, (pthread_t handle, void** value, clockid_t c, deadline t), handle, value, c,
               t)
+
+/* ---- keys: libc numbers them as they come. */
+static uint64_t keys;
+
+RT_FL_ENTRY(pthread_key_create);
+int rt_do_pthread_key_create(pthread_key_t* key, void (*destroy)(void*));
+int rt_do_pthread_key_create(pthread_key_t* key, void (*destroy)(void*)) {
+  pthread_key_t made = 0;
+  rt_fl_begin_object(&keys);
+  const int error = RT_FL_REAL(pthread_key_create, &made, destroy);
+  rt_fl_end_event();
+  if (error == 0) rt_fl_write_event(key, &made, sizeof made);
+  return error;
+}
+
+RT_FL_ENTRY(pthread_key_delete);
+int rt_do_pthread_key_delete(pthread_key_t key);
+int rt_do_pthread_key_delete(pthread_key_t key) {
+  rt_fl_begin_object(&keys);
+  const int error = RT_FL_REAL(pthread_key_delete, key);
+  rt_fl_end_event();
+  return error;
+}
+
+RT_FL_ENTRY(tss_create);
+int rt_do_tss_create(tss_t* key, tss_dtor_t destroy);
+int rt_do_tss_create(tss_t* key, tss_dtor_t destroy) {
+  return rt_do_pthread_key_create(key, destroy) == 0 ? thrd_success : thrd_error;
+}
+
+RT_FL_ENTRY(tss_delete);
+void rt_do_tss_delete(tss_t key);
+void rt_do_tss_delete(tss_t key) {
+  rt_do_pthread_key_delete(key);
+}

@@ -252,6 +252,7 @@ __attribute__((constructor(102))) static void begin(void) {
   if (rt_self == NULL) rt_begin_unseen_thread();
   if (rt_fl.mode == FL_RECORD) rt_fl_files_init();
   rt_fl_children_init();
+  rt_fl_streams_init();
   rt_fl_vdso_init();
   rt_fl_system_init();
   clear_stack();
