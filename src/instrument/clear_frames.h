@@ -5,7 +5,9 @@
 // Programs copy such bytes (the unused part of a short std::string, padding), so they come to shared memory and
 // into the hash of what was read. With zeroes they are the same in every run.
 //
-// A variable is cleared where its life begins. Those of more than 64 KB are left as they are.
+// A variable is cleared where its life begins, unless the program itself writes all of it there: that is an
+// access like any other, which threads that still use the variable by a pointer may see. Those of more than 64
+// KB are left as they are.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -14,9 +16,10 @@
 
 namespace heddle {
 
-std::vector<llvm::AllocaInst*> local_variables(llvm::Function& function);
+// Of a function that nothing has been added to.
+std::vector<llvm::AllocaInst*> unset_variables(llvm::Function& function);
 
-// To be called when all else has been added, with what local_variables() said before.
+// To be called when all else has been added, with what unset_variables() said before.
 void clear_frames(const std::vector<llvm::AllocaInst*>& variables);
 
 }  // namespace heddle

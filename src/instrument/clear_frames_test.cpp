@@ -21,16 +21,17 @@ std::vector<std::string> cleared(const std::string& body) {
   llvm::SMDiagnostic error;
   const auto module =
       llvm::parseAssemblyString("define void @f(i64 %n) {\n" + body + "}\ndeclare void @use(ptr)\n" +
-                                    "declare void @llvm.lifetime.start.p0(i64, ptr)\n",
+                                    "declare void @llvm.lifetime.start.p0(i64, ptr)\n"
+                                    "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n",
                                 error, context);
   EXPECT_NE(module, nullptr) << error.getMessage().str();
   llvm::Function& function = *module->getFunction("f");
-  clear_frames(local_variables(function));
+  clear_frames(unset_variables(function));
   EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
   std::vector<std::string> out;
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* clear = llvm::dyn_cast<llvm::MemSetInst>(&instruction);
-    if (clear == nullptr) continue;
+    if (clear == nullptr || !llvm::cast<llvm::Constant>(clear->getValue())->isNullValue()) continue;
     const auto* size = llvm::dyn_cast<llvm::ConstantInt>(clear->getLength());
     out.push_back(clear->getDest()->getName().str() + " " +
                   (size != nullptr ? std::to_string(size->getZExtValue()) : "dynamic") + " " +
@@ -54,6 +55,17 @@ TEST(ClearFrames, ClearsWhereALifeBegins) {
 TEST(ClearFrames, ClearsWhatIsAllocatedLater) {
   EXPECT_THAT(cleared("%a = alloca i32, i64 %n\n call void @use(ptr %a)\n ret void\n"),
               ElementsAre("a dynamic call"));
+}
+
+TEST(ClearFrames, LeavesThoseThatAreWrittenFirst) {
+  const std::string begin = "%a = alloca i64\n call void @llvm.lifetime.start.p0(i64 8, ptr %a)\n";
+  const auto set = [](int size) {
+    return " call void @llvm.memset.p0.i64(ptr %a, i8 1, i64 " + std::to_string(size) +
+           ", i1 false)\n ret void\n";
+  };
+  EXPECT_THAT(cleared(begin + set(8)), IsEmpty());
+  EXPECT_THAT(cleared(begin + set(7)), ElementsAre("a 8 call"));
+  EXPECT_THAT(cleared(begin + " call void @use(ptr %a)\n" + set(8)), ElementsAre("a 8 call"));
 }
 
 TEST(ClearFrames, LeavesLargeOnesAndEmptyOnes) {

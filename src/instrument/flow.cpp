@@ -50,7 +50,7 @@ class FlowInstrumentation {
             {access, llvm::WeakTrackingVH(const_cast<llvm::Value*>(access.pointer))});
     std::vector<llvm::CallBase*> calls, asking;
     std::vector<llvm::AllocaInst*> variables;
-    for (llvm::Function* function : functions) llvm::append_range(variables, local_variables(*function));
+    for (llvm::Function* function : functions) llvm::append_range(variables, unset_variables(*function));
     for (llvm::Function* function : functions)
       for (llvm::Instruction& instruction : llvm::instructions(*function)) {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);

@@ -107,8 +107,9 @@ bool is_system_call(llvm::StringRef name) {
   return names.contains(name);
 }
 
-bool is_seed(llvm::StringRef name) {
-  return name == "srand" || name == "srandom" || name == "srand48";
+// What changes the state of a library, and gives nothing.
+bool sets_state(llvm::StringRef name) {
+  return name == "srand" || name == "srandom" || name == "srand48" || name == "tzset";
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ FlowCall flow_call(const CallInfo& info) {
   if (name == "swapcontext") return FlowCall::before;  // it comes back later, perhaps in another thread
   if (!info.effects->calls.empty() || info.effects->no_return) return FlowCall::before;
   if (info.effects->pure) return info.effects->memory.empty() ? FlowCall::none : FlowCall::inside;
-  if (is_seed(name)) return FlowCall::state;
+  if (sets_state(name)) return FlowCall::state;
   if (library_object(info) != LibraryObject::none) return FlowCall::inside;
   for (const MemoryEffect& effect : info.effects->memory)
     if (effect.extent.kind == Extent::Kind::object || effect.extent.kind == Extent::Kind::reachable)
@@ -182,12 +183,13 @@ LibraryObject library_object(const CallInfo& info) {
                                            "vwarn",  "vwarnx",  "herror",   "error", "error_at_line"};
   if (input.contains(info.callee->getName())) return LibraryObject::input;
   static const llvm::StringSet<> databases = {
-      "getaddrinfo",     "getnameinfo",      "gethostbyname",   "gethostbyname2", "gethostbyaddr",
-      "gethostbyname_r", "gethostbyname2_r", "gethostbyaddr_r", "gethostent",     "getservbyname",
-      "getservbyport",   "getservent",       "getprotobyname",  "getprotoent",    "getnetbyname",
-      "getnetent",       "getpwnam",         "getpwuid",        "getpwent",       "getpwnam_r",
-      "getpwuid_r",      "getgrnam",         "getgrgid",        "getgrent",       "getgrnam_r",
-      "getgrgid_r",      "getspnam"};
+      "getaddrinfo",       "getnameinfo",      "gethostbyname",   "gethostbyname2",  "gethostbyaddr",
+      "gethostbyname_r",   "gethostbyname2_r", "gethostbyaddr_r", "gethostent",      "getservbyname",
+      "getservbyport",     "getservent",       "getprotobyname",  "getprotoent",     "getnetbyname",
+      "getnetent",         "getpwnam",         "getpwuid",        "getpwent",        "getpwnam_r",
+      "getpwuid_r",        "getgrnam",         "getgrgid",        "getgrent",        "getgrnam_r",
+      "getgrgid_r",        "getspnam",         "getservbyname_r", "getservbyport_r", "getprotobyname_r",
+      "getprotobynumber_r"};
   if (output.contains(info.callee->getName())) return LibraryObject::output;
   if (errors.contains(info.callee->getName())) return LibraryObject::errors;
   return databases.contains(info.callee->getName()) ? LibraryObject::databases : LibraryObject::none;

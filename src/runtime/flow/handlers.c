@@ -192,6 +192,15 @@ static void run_at_fault(int number, struct held* signal, void* context) {
   local->open = open;
 }
 
+/* ---- setting handlers: what was there before is in the order of the recording. */
+static uint64_t actions;
+void rt_begin_action(void) {
+  rt_fl_begin_object(&actions);
+}
+void rt_end_action(void) {
+  rt_fl_end_event();
+}
+
 bool rt_hold_signal(int number, const siginfo_t* information, handler_function handler, void* context) {
   struct rt_fl_local* const local = rt_fl_local;
   if (local == NULL || rt_fl.mode == FL_OFF || number == SIGABRT) return false;

@@ -250,7 +250,7 @@ static long replay_call(long number, const long a[6]) {
  * had none is sent again. Threads change that, so it is written down; what may end the process, before. */
 bool rt_fl_has_handler(int number) {
   struct sigaction action;
-  if (number <= 0 || number == SIGABRT || sigaction(number, NULL, &action) != 0) return false;
+  if (number <= 0 || number == SIGABRT || rt_program_action(number, NULL, &action) != 0) return false;
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 

@@ -164,6 +164,9 @@ __attribute__((weak)) bool rt_thread_ends(_Atomic uint32_t* live);
 /* Whether it has run the handler of the program itself, or will later. */
 __attribute__((weak)) bool rt_hold_signal(int number, const siginfo_t* information,
                                           void (*handler)(int, siginfo_t*, void*), void* context);
+/* Around a change of what signals do. */
+__attribute__((weak)) void rt_begin_action(void);
+__attribute__((weak)) void rt_end_action(void);
 /* Called by a thread that has failed, before anybody is told. */
 __attribute__((weak)) void rt_hold_failure(int number);
 /* Called before the library says why the program ends, and ends it. */
@@ -180,6 +183,8 @@ void rt_take_over(int number);
 void rt_return_to(struct rt_log* log, const void* caller);
 /* libc's own sigaction. */
 int rt_sigaction(int number, const struct sigaction* action, struct sigaction* old);
+/* The program's. */
+int rt_program_action(int number, const struct sigaction* wanted, struct sigaction* old);
 
 /* failure.c */
 void rt_failure_init(void);

@@ -177,7 +177,7 @@ static struct sigaction as_kernel_sees(int number, const struct sigaction* wante
   return action;
 }
 
-int sigaction(int number, const struct sigaction* wanted, struct sigaction* old) {
+int rt_program_action(int number, const struct sigaction* wanted, struct sigaction* old) {
   if (number <= 0 || number >= _NSIG || number == SIGKILL || number == SIGSTOP)
     return rt_sigaction(number, wanted, old); /* says what is wrong */
   const uint64_t mask = lock();
@@ -198,6 +198,13 @@ int sigaction(int number, const struct sigaction* wanted, struct sigaction* old)
     *old = before;
   }
   unlock(mask);
+  return result;
+}
+
+int sigaction(int number, const struct sigaction* wanted, struct sigaction* old) {
+  if (rt_begin_action != NULL) rt_begin_action();
+  const int result = rt_program_action(number, wanted, old);
+  if (rt_end_action != NULL) rt_end_action();
   return result;
 }
 

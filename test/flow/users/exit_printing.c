@@ -2,6 +2,7 @@
 // end.
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static FILE* text;
@@ -26,6 +27,6 @@ int main(void) {
   pthread_t thread;
   for (long i = 0; i < 3; ++i) pthread_create(&thread, NULL, writer, (void*)i);
   usleep(3000);
-  on_exit((void (*)(int, void*))last, NULL);
+  atexit(last);
   return 0;
 }
