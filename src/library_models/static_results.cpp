@@ -8,13 +8,27 @@
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
 namespace {
 
 tm broken_down;
-char text_of_time[26];
+char text_of_time[64];
+
+// asctime_r takes 26 bytes for granted, and so refuses years of more than four characters.
+char* as_text(const tm* time) {
+  if (time == nullptr || (time->tm_year >= -2899 && time->tm_year <= 8099))
+    return asctime_r(time, text_of_time);
+  const char* const days = "SunMonTueWedThuFriSat";
+  const char* const months = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  std::snprintf(text_of_time, sizeof text_of_time, "%.3s %.3s%3d %.2d:%.2d:%.2d %ld\n",
+                time->tm_wday < 0 || time->tm_wday > 6 ? "???" : days + 3 * time->tm_wday,
+                time->tm_mon < 0 || time->tm_mon > 11 ? "???" : months + 3 * time->tm_mon, time->tm_mday,
+                time->tm_hour, time->tm_min, time->tm_sec, time->tm_year + 1900L);
+  return text_of_time;
+}
 
 // An entry of a database, with its texts in memory that grows as it must. The C library has such a lock too.
 template <typename Entry>
@@ -62,12 +76,12 @@ tm* gmtime(const time_t* time) noexcept {
 }
 
 char* asctime(const tm* time) noexcept {
-  return asctime_r(time, text_of_time);
+  return as_text(time);
 }
 
 char* ctime(const time_t* time) noexcept {
   const tm* const local = localtime_r(time, &broken_down);
-  return local == nullptr ? nullptr : asctime_r(local, text_of_time);
+  return local == nullptr ? nullptr : as_text(local);
 }
 
 char* ecvt(double value, int digits, int* point, int* sign) noexcept {

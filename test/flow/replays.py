@@ -29,7 +29,7 @@ def run(command, folder, limit=120):
         return subprocess.CompletedProcess(command, 124, late.stdout or b"", b"not done in time")
 
 
-def check(heddle, source, folder, runs, mode, hang, options, level):
+def check(heddle, source, folder, runs, mode, hang, options, level, right):
     """Problems, recordings, failures."""
     name = os.path.splitext(os.path.basename(source))[0]
     language = "c++" if source.endswith(".cpp") else "cc"
@@ -48,6 +48,8 @@ def check(heddle, source, folder, runs, mode, hang, options, level):
             continue
         recordings += 1
         failures += recorded.returncode == 10
+        if right and recorded.returncode == 10 and b"ended with exit code" not in recorded.stderr:
+            problems.append(f"{name}: fails when recorded: {recorded.stderr.decode(errors='replace')[-300:]}")
         replayed = run([heddle, "replay", "--json", target], folder)
         try:
             answer = json.loads(replayed.stdout)
@@ -71,6 +73,7 @@ def main():
     parser.add_argument("--hang", default="3s")
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--level", default="-O1", help="of optimisation: --level=-O2")
+    parser.add_argument("--right", action="store_true", help="these programs do not fail but by an exit code")
     parser.add_argument("programs", nargs="+")
     given = parser.parse_args()
     given.heddle = os.path.abspath(given.heddle)
@@ -81,7 +84,7 @@ def main():
             continue
         programs += 1
         found, recorded, failed = check(given.heddle, os.path.abspath(source), given.folder, given.runs, given.mode, given.hang,
-                                        given.option, given.level)
+                                        given.option, given.level, given.right)
         for problem in found:
             print(problem, flush=True)
         problems += found

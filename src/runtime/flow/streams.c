@@ -264,7 +264,7 @@ void rt_before_last_words(void) {
 }
 
 static bool is_held(const void* object, uint32_t* at) {
-  for (*at = hold_count; *at-- > 0;)
+  for (*at = hold_count; (*at)-- > 0;)
     if (holds[*at].object == object && holds[*at].frame == UINT64_MAX) return true;
   return false;
 }

@@ -1,9 +1,17 @@
 // Uses what libstdc++ and libc have out of line, and prints what came of it.
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netdb.h>
+#include <pwd.h>
 #include <search.h>
 
+#include <climits>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <list>
 #include <map>
 #include <mutex>
@@ -62,7 +70,8 @@ static void lists() {
 
 static void tables() {
   std::unordered_map<std::string, int> table;
-  for (int i = 0; i < 300; ++i) table["key " + std::string(static_cast<size_t>(i % 13), 'x') + std::to_string(i)] = i;
+  for (int i = 0; i < 300; ++i)
+    table["key " + std::string(static_cast<size_t>(i % 13), 'x') + std::to_string(i)] = i;
   table.erase("key 0");
   table.rehash(1000);
   table.max_load_factor(0.5f);
@@ -77,7 +86,8 @@ static void strings() {
   text.insert(1, " longer").append(3, '!').replace(0, 1, "some").resize(30, '.');
   text += text.substr(5, 6);
   text.erase(2, 3);
-  std::printf("strings: %s %zu %zu %d\n", text.c_str(), text.find("text"), text.rfind('!'), text.compare("some"));
+  std::printf("strings: %s %zu %zu %d\n", text.c_str(), text.find("text"), text.rfind('!'),
+              text.compare("some"));
   try {
     text.at(100) = 'x';
   } catch (const std::out_of_range& error) {
@@ -101,7 +111,8 @@ static void sorting() {
   unsigned sum = 0;
   for (const Item& item : items) sum = sum * 31 + static_cast<unsigned>(item.key * 100 + item.number);
   const Item key = {7, 0, {}};
-  const auto* found = static_cast<const Item*>(std::bsearch(&key, items.data(), items.size(), sizeof(Item), compare_items));
+  const auto* found =
+      static_cast<const Item*>(std::bsearch(&key, items.data(), items.size(), sizeof(Item), compare_items));
   size_t count = 59;
   const Item missing = {50, 50, {}};
   lsearch(&missing, items.data(), &count, sizeof(Item), compare_items);
@@ -133,6 +144,46 @@ static void threads() {
   }
 }
 
+static void places() {
+  for (const time_t now : {0L, 1700000000L, -1L, 253402300799L, 300000000000L}) {
+    const tm* const local = localtime(&now);
+    std::printf("places: %d %d %s", local->tm_year, gmtime(&now)->tm_hour,
+                now < 253402300800 ? asctime(local) : "\n");
+    const char* const text = ctime(&now);
+    std::printf("places: %s", text != nullptr ? text : "none\n");
+  }
+  char words[] = ",,one, two,three,";
+  for (const char* word = strtok(words, ", "); word != nullptr; word = strtok(nullptr, ", "))
+    std::printf("places: %s\n", word);
+  int point, sign;
+  for (const double value : {0.0, -1.0 / 3, 12345.678, 1e-9, 4e20}) {
+    std::printf("places: %s", ecvt(value, 12, &point, &sign));
+    std::printf(" %d %d %s", point, sign, fcvt(value, 5, &point, &sign));
+    std::printf(" %d %d %g", point, sign, lgamma(value - 0.5));
+    std::printf(" %d %g\n", signgam, static_cast<double>(lgammaf(static_cast<float>(value) - 1.5f)));
+  }
+  for (const long number : {0L, 1L, 4095L, 123456789L, -1L, LONG_MAX, LONG_MIN})
+    std::printf("places: %s\n", l64a(number));
+  for (const char* name : {"root", "daemon", "nobody", "no such name"}) {
+    const passwd* const user = getpwnam(name);
+    const group* const group = getgrnam(name);
+    std::printf("places: %s %s\n", user != nullptr ? getpwuid(user->pw_uid)->pw_dir : "no user",
+                group != nullptr ? getgrgid(group->gr_gid)->gr_name : "no group");
+  }
+  const servent* const service = getservbyname("ssh", "tcp");
+  std::printf("places: %s\n",
+              service != nullptr ? getservbyport(service->s_port, nullptr)->s_name : "no service");
+  const protoent* const protocol = getprotobyname("udp");
+  std::printf("places: %s\n",
+              protocol != nullptr ? getprotobynumber(protocol->p_proto)->p_name : "no protocol");
+  const hostent* const host = gethostbyname("127.0.0.7");
+  std::printf("places: %s %s\n", host != nullptr ? host->h_name : "no host",
+              host != nullptr ? inet_ntoa(*reinterpret_cast<in_addr*>(host->h_addr_list[0])) : "");
+  in_addr local{htonl(INADDR_LOOPBACK)};
+  const hostent* const named = gethostbyaddr(&local, sizeof local, AF_INET);
+  std::printf("places: %s\n", named != nullptr ? named->h_name : "no name");
+}
+
 int main() {
   trees();
   lists();
@@ -140,4 +191,5 @@ int main() {
   strings();
   sorting();
   threads();
+  places();
 }
