@@ -71,9 +71,23 @@ class FlowInstrumentation {
     for (llvm::Function* function : functions) forget_memory_attributes(*function);
     for (llvm::CallBase* call : calls) forget_memory_attributes(*call);
     clear_frames(variables);
+    hide_copies();
   }
 
  private:
+  // Programs have copies of functions that the C++ library has too (templates), and the linker makes the
+  // library use those of the program. That is within a call of the library, whose event is open: it is to use
+  // its own.
+  void hide_copies() {
+    static constexpr llvm::StringLiteral kLibrary[] = {"_ZNS", "_ZNKS", "_ZS", "_ZN9__gnu_cxx",
+                                                       "_ZNK9__gnu_cxx"};
+    for (llvm::Function& function : module_)
+      if (!function.isDeclaration() && (function.hasLinkOnceLinkage() || function.hasWeakLinkage()) &&
+          llvm::any_of(kLibrary,
+                       [&](llvm::StringRef prefix) { return function.getName().starts_with(prefix); }))
+        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+
   void add_access(llvm::Instruction& instruction, llvm::ArrayRef<HookedAccess> of_one,
                   const ControlHooks& ranges, const FlowHooks& hooks) {
     llvm::Value* pointer = of_one[0].pointer;

@@ -1,6 +1,5 @@
-// Models of functions of the C library that give what lies in a place of their own, or keep something there
-// from one call to the next. So what threads do to each other by them is seen. The work is done by the
-// functions that are told where to put it.
+// Models of functions of the C library whose result lies in a place of their own, so that what threads do to
+// each other by it is seen. The work is done by their kin that are told where to put it.
 #include <grp.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -12,22 +11,23 @@
 #include <cstdlib>
 #include <ctime>
 
-namespace {
+// Reports name these. localtime and gmtime have one place, asctime and ctime have one.
+static tm localtime_result;
+static char asctime_result[64];
 
-tm broken_down;
-char text_of_time[64];
+namespace {
 
 // asctime_r takes 26 bytes for granted, and so refuses years of more than four characters.
 char* as_text(const tm* time) {
   if (time == nullptr || (time->tm_year >= -2899 && time->tm_year <= 8099))
-    return asctime_r(time, text_of_time);
+    return asctime_r(time, asctime_result);
   const char* const days = "SunMonTueWedThuFriSat";
   const char* const months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  std::snprintf(text_of_time, sizeof text_of_time, "%.3s %.3s%3d %.2d:%.2d:%.2d %ld\n",
+  std::snprintf(asctime_result, sizeof asctime_result, "%.3s %.3s%3d %.2d:%.2d:%.2d %ld\n",
                 time->tm_wday < 0 || time->tm_wday > 6 ? "???" : days + 3 * time->tm_wday,
                 time->tm_mon < 0 || time->tm_mon > 11 ? "???" : months + 3 * time->tm_mon, time->tm_mday,
                 time->tm_hour, time->tm_min, time->tm_sec, time->tm_year + 1900L);
-  return text_of_time;
+  return asctime_result;
 }
 
 // An entry of a database, with its texts in memory that grows as it must. The C library has such a lock too.
@@ -68,11 +68,11 @@ Found<protoent> protocol_by_name, protocol_by_number;
 extern "C" {
 
 tm* localtime(const time_t* time) noexcept {
-  return localtime_r(time, &broken_down);
+  return localtime_r(time, &localtime_result);
 }
 
 tm* gmtime(const time_t* time) noexcept {
-  return gmtime_r(time, &broken_down);
+  return gmtime_r(time, &localtime_result);
 }
 
 char* asctime(const tm* time) noexcept {
@@ -80,7 +80,7 @@ char* asctime(const tm* time) noexcept {
 }
 
 char* ctime(const time_t* time) noexcept {
-  const tm* const local = localtime_r(time, &broken_down);
+  const tm* const local = localtime_r(time, &localtime_result);
   return local == nullptr ? nullptr : as_text(local);
 }
 

@@ -267,6 +267,7 @@ static void open_event(struct rt_fl_local* local) {
   sort_ranges(local);
   join_ranges(local);
   lock_ranges(local, local->ranges, local->ranges + local->range_count);
+  local->locked = true;
 }
 
 static void begin_event(void) {
@@ -278,13 +279,12 @@ static void begin_event(void) {
 static void end_event_in(enum heddle_flow_state state) {
   if (!rt_fl_active() || !rt_fl_local->open) return;
   struct rt_fl_local* const local = rt_fl_local;
-  const bool locked = (heddle_flow_self->status & 3) == HEDDLE_FLOW_waiting;
   set_state(state);
   if (rt_fl.mode == FL_REPLAY) rt_fl_turn_done();
-  if (locked && rt_fl.mode == FL_RECORD)
-    unlock_ranges(local, local->ranges, local->ranges + local->range_count);
+  /* Not as the state says: a library may have called code of the program inside the event, which changes it. */
+  if (local->locked) unlock_ranges(local, local->ranges, local->ranges + local->range_count);
   local->range_count = 0;
-  local->open = false;
+  local->open = local->locked = false;
   local->may_wait = false;
 }
 

@@ -131,6 +131,7 @@ struct rt_fl_local {
   uint32_t range_count, held_count;
   bool recycles;     /* it makes its words new ones */
   bool open, inside; /* inside: an access that was met while another event is open */
+  bool locked;       /* the words of the open event are */
   bool may_wait;     /* what is done in the open event may wait for what is outside the program */
   struct rt_fl_run runs[FL_RUNS];
   uint32_t oldest_run;
