@@ -91,6 +91,7 @@ bool is_system_call(llvm::StringRef name) {
                                           "_Exit",
                                           "quick_exit",
                                           "abort",
+                                          "_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv",
                                           "fork",
                                           "vfork",
                                           "system",

@@ -14,7 +14,7 @@
  *   sync.c, once.c   synchronisation functions
  *   system.c, system_calls.c, calls.c   what the kernel answers
  *   files.c, mappings.c   files that are read, and that are mapped
- *   descriptors.c   those of the runtime; streams.c: objects that libraries made
+ *   descriptors.c   those of the runtime; streams.c: objects that libraries made; exceptions.c
  *   told.c   what nobody answers: chance; children.c, spawn.c: processes that the program starts
  *
  * Processes, failures and the names of threads are those of the record runtime, which is linked too. Unlike
