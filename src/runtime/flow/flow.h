@@ -386,6 +386,9 @@ bool rt_fl_writes_mapped(long number, const long a[6]); /* recording: a call tha
 long rt_fl_write_mapped(long number, const long a[6]);
 void rt_fl_given_mapped(void); /* replay: what such a call wrote, if the next one is such */
 
+/* ---- once.c */
+void rt_fl_once_init(void);
+
 /* ---- streams.c */
 void rt_fl_streams_init(void);
 

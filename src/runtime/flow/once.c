@@ -84,6 +84,18 @@ void __cxa_guard_release(uint64_t* guard) {
   rt_fl_end_once((int*)guard + 1, DONE, (uint8_t*)guard);
 }
 
+/* A library looks whether its static is there without an event, so who comes while another thread makes it may
+ * or may not ask here. Of libstdc++'s statics one matters, the locks of atomic shared pointers: it is made before
+ * there are threads. */
+__attribute__((weak)) void _ZNSt10_Sp_lockerC1EPKv(void* self, const void* pointer);
+__attribute__((weak)) void _ZNSt10_Sp_lockerD1Ev(void* self);
+void rt_fl_once_init(void) {
+  unsigned char locker[2];
+  if (_ZNSt10_Sp_lockerC1EPKv == NULL || _ZNSt10_Sp_lockerD1Ev == NULL) return;
+  _ZNSt10_Sp_lockerC1EPKv(locker, NULL);
+  _ZNSt10_Sp_lockerD1Ev(locker);
+}
+
 void __cxa_guard_abort(uint64_t* guard) {
   rt_fl_end_once((int*)guard + 1, NEW, NULL);
 }

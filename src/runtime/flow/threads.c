@@ -240,6 +240,7 @@ __attribute__((constructor(102))) static void begin(void) {
   uint64_t size = 0;
   const struct heddle_flow_plan* const plan = rt_fl_map_file("flow", &size);
   if (plan == NULL || size < sizeof *plan || plan->magic != HEDDLE_FLOW_PLAN_MAGIC) return;
+  rt_fl_once_init();
   rt_fl_shadow_init();
   rt_fl.slots = 1;
   rt_fl.sequences = plan->sequences != 0;
