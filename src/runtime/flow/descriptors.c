@@ -13,12 +13,15 @@
 static struct rlimit seen; /* by the program */
 static uint64_t floor;     /* numbers from here on are the runtime's */
 
-/* For so many of the program's, and ours. As many as may be. */
+/* For so many of the program's, and ours, which stay where they are when the program wants less. As many as may
+ * be. */
 static void set_limit(uint64_t wanted) {
-  struct rlimit limit = {.rlim_cur = wanted + OWN, .rlim_max = seen.rlim_max};
+  struct rlimit now = seen;
+  RT_SYS4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &now);
+  struct rlimit limit = {.rlim_cur = (wanted > floor ? wanted : floor) + OWN, .rlim_max = now.rlim_max};
   if (limit.rlim_cur > limit.rlim_max) limit.rlim_max = limit.rlim_cur; /* who is privileged may */
   if (RT_SYS4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL) == 0) return;
-  limit.rlim_cur = limit.rlim_max = seen.rlim_max;
+  limit.rlim_cur = limit.rlim_max = now.rlim_max;
   RT_SYS4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
 }
 

@@ -141,7 +141,8 @@ static uint64_t take_number(const uint8_t** at) {
 static RT_TLS bool is_point; /* it makes a call for a function of libc from which it may be cancelled */
 static long waiting(long number, const long a[6]) {
   rt_fl_begin_wait();
-  const long result = rt_fl_call_cancellably(number, a, is_point);
+  const long result = rt_fl_limits_descriptors(number, a) ? rt_fl_limit_descriptors(a)
+                                                          : rt_fl_call_cancellably(number, a, is_point);
   rt_fl_end_wait();
   return result;
 }
