@@ -108,16 +108,9 @@ bool is_system_call(llvm::StringRef name) {
   return names.contains(name);
 }
 
-// What changes the state of a library or gives something of it, though it has no result from outside.
-bool is_about_state(llvm::StringRef name) {
-  static const llvm::StringSet<> names = {"srand",
-                                          "srandom",
-                                          "srand48",
-                                          "tzset",
-                                          "_ZNSt6localeC1Ev",
-                                          "_ZNSt6localeC2Ev",
-                                          "_ZNSt6locale6globalERKS_"};
-  return names.contains(name);
+// What changes the state of a library, and gives nothing.
+bool sets_state(llvm::StringRef name) {
+  return name == "srand" || name == "srandom" || name == "srand48" || name == "tzset";
 }
 
 }  // namespace
@@ -145,7 +138,7 @@ FlowCall flow_call(const CallInfo& info) {
   if (name == "swapcontext") return FlowCall::before;  // it comes back later, perhaps in another thread
   if (!info.effects->calls.empty() || info.effects->no_return) return FlowCall::before;
   if (info.effects->pure) return info.effects->memory.empty() ? FlowCall::none : FlowCall::inside;
-  if (is_about_state(name)) return FlowCall::state;
+  if (sets_state(name)) return FlowCall::state;
   if (library_object(info) != LibraryObject::none) return FlowCall::inside;
   for (const MemoryEffect& effect : info.effects->memory)
     if (effect.extent.kind == Extent::Kind::object || effect.extent.kind == Extent::Kind::reachable)
